@@ -25,9 +25,9 @@ ABOVE, WHOLE = 1500, 3700
 of all of it, a hundred of them for what the reader's own model asks."""
 SPINE = {
     **{"01_sequence_to_sequence": 929, "02_tokens_and_embeddings": 871},
-    **{"03_positional_encoding": 805, "04_attention": 1249},
+    **{"03_positional_encoding": 805, "04_attention": 1244},
     **{"05_score_functions": 641, "06_masks": 991},
-    **{"07_multi_head_attention": 1021, "08_add_and_norm": 890},
+    **{"07_multi_head_attention": 1021, "08_add_and_norm": 895},
     **{"09_feed_forward": 703, "10_transformer": 900},
     **{"11_batches": 850, "12_training": 1650},
     **{"15_translation": 1800},

@@ -49,6 +49,15 @@ def test_a_page_uses_no_colour_that_the_palette_lacks():
         assert used <= known | defined | letters, path.name
 
 
+@pytest.mark.parametrize(
+    "sheet", [*BOOK.glob("_static/**/*.css")], ids=lambda sheet: sheet.name
+)
+def test_a_style_sheet_closes_what_it_opens(sheet):
+    """A browser passes over all that follows an open brace."""
+    css = re.sub(r"/\*.*?\*/", "", sheet.read_text("utf-8"), flags=re.S)
+    assert css.count("{") == css.count("}") > 0
+
+
 def test_a_drawing_in_a_page_keeps_to_itself():
     """Its ids are its own, its letters and colours the page's."""
     drawn = inline(PICTURE, 'the "words"')

@@ -153,7 +153,7 @@
         `${x(at)} ${y(value)}`).join("L")}`;
       const [on, off] = [Number(box.checked), Number(!box.checked)];
       return [
-        text(0, 296, "what the softmax lets back, |J|, at each width", "start", ""),
+        text(0, 296, "gradient that the softmax lets back, at each width", "start", ""),
         path(`M46 ${y(1)}V${y(LEAST)}H${side}`, "lv-axis"),
         ...[[1, "1"], [1e-4, "10⁻⁴"], [1e-8, "10⁻⁸"], [LEAST, "10⁻¹²"]]
           .map(([value, name]) => text(40, y(value) + 4, name, "end")),
@@ -179,7 +179,8 @@
       find("status").textContent =
         `Width ${2 ** i}: the scores reach from ${signed(Math.min(...values))} ` +
         `to ${signed(Math.max(...values))}, and the best of ${KEYS} keys gets ` +
-        `${percent(Math.max(...weights))}. |J| is ${small(norm)}; for the ` +
+        `${percent(Math.max(...weights))}. Of the gradient ${small(norm)} ` +
+        "comes back through the softmax; for the " +
         `middle one of ${QUERIES} queries it is ` +
         `${small(typical[Number(box.checked)][i])}.`;
     }
