@@ -88,7 +88,8 @@
         "A pattern for the position is added to each vector, so that the " +
         "model knows that cats comes first and milk third."],
       [added(E + '[aria-label^="Multi-head"]'), "encoder.layers.0.add_norm_1",
-        "Self-attention: each word gets a mix of all five. In head 1, the score " +
+        "Self-attention: each word gets a mix of all five. Four attentions work " +
+        "side by side, the heads. In head 1, the score " +
         `of drink with itself is ${inNumbers(head, ASKER)}. The mean of the four ` +
         `heads is ${percent(own[1][1])}; the ribbons show the rest. Add and norm: ` +
         "the mix is added to the vector of the word, and the sum is rescaled.",
