@@ -240,7 +240,7 @@ def test_a_model_is_scored_on_its_files_where_they_stand_now(run, own):
         (["a.en", "b.ja", "--data.no-spaced"], "pieces are words"),
         (["a.en", "b.ja", "--data.tgt", "日本語"], "tgt is '日本語'"),
         (["a.en", "b.ja", "--data.tgt", "en"], "src and tgt are both 'en'"),
-        (["a.en", "b.ja", "--task", "next_sentence"], "nothing for the task"),
+        (["a.en", "b.ja", "--task", "next_sentence"], "reads one text"),
     ],
 )
 def test_files_that_cannot_be_learned_from_are_one_line(

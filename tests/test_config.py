@@ -53,7 +53,7 @@ def test_an_unknown_setting_names_the_known_ones():
 
 @pytest.mark.parametrize("files", [[], ["a", "b", "c"], ["a", 1], "ab"])
 def test_files_are_one_or_two(files):
-    with pytest.raises(ConfigError, match=r"files is .* expected two files"):
+    with pytest.raises(ConfigError, match=r"files is .* expected one or two"):
         from_dict(DataConfig, {"files": files})
 
 

@@ -208,11 +208,11 @@ def test_a_figure_that_moves_is_framed_once_the_book_is_built(writer):
     live = "Before\n\n```{live} plane\n:controls:\n```\n\nafter"
     address = "/static/04_attention.html"
     writer.book.is_built = True
-    frame = Frame(f"{address}?only=live-0")
+    frame = Frame(f"{address}?only=live-1")
     assert writer.parts(live) == ["Before", frame, "after"]
     writer.book.is_built = False
     [text] = writer.parts(live)
-    assert f"[in the book]({address}#live-0)" in text
+    assert f"[in the book]({address}#live-1)" in text
 
 
 def test_the_framed_figures_are_in_the_built_pages(writer):

@@ -84,6 +84,7 @@ def folder(monkeypatch, tmp_path):
         ("my.ja", text.tgt),
         ("test.en", text.src[:2]),
         ("test.ja", text.tgt[:2]),
+        ("texts.tsv", [f"{line}\t{len(line) % 2}" for line in text.src]),
     ):
         (tmp_path / name).write_text("\n".join(lines) + "\n", "utf-8")
     begin(tmp_path / "my_transformer.py")

@@ -35,10 +35,11 @@ TRAINED = (
 )
 KNOWN = dict.fromkeys(
     ["accuracy", "activation function", "back-propagation", "batch"]
-    + ["checkpoint", "epoch", "gradient", "layer", "learning rate"]
-    + ["linear map", "loss", "matrix product", "optimizer", "test set"],
+    + ["epoch", "gradient", "layer", "learning rate"]
+    + ["loss", "matrix product", "optimizer", "test set"],
     TRAINED,
 ) | {
+    "BERT": "it is the name of a model, as the sentence says",
     "NaN": "Python and PyTorch print it",
     "Transformer": "it is what the course is about",
     "corpus": "its first use says what it holds",

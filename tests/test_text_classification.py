@@ -178,11 +178,11 @@ def test_a_classifier_learns_to_see_a_cat(kind):
 def test_labels_are_limited_and_pieces_are_not(monkeypatch):
     """And the corpus, which may be large, is read once."""
     read = []
-    load = classification.load_labelled
+    load = classification.labelled_of
     monkeypatch.setattr(
         classification,
-        "load_labelled",
-        lambda name: read.append(name) or load(name),
+        "labelled_of",
+        lambda corpus: read.append(corpus.name) or load(corpus),
     )
     whole, few = (
         prepare(other(tiny_texts(), train_pairs=pairs)) for pairs in (None, 4)
