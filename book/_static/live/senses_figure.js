@@ -178,9 +178,11 @@
         return say("Write an English sentence with the word “play” in it.");
       go.disabled = true;
       try {
-        say("Loading the model …");
         progress.hidden = model.share === 1;
-        await model.load((share) => { progress.value = share; });
+        await model.load(() => {
+          say(`Loading the model, ${model.arrived}`);
+          progress.value = model.share;
+        });
         say("Translating …");
         const { pieces } = await model.ask("encode", { text });
         const found = await model.ask("translate", { text, parts: true });

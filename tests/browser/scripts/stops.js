@@ -2,5 +2,5 @@
 () => [...document.querySelectorAll("mjx-container")]
   .filter((formula) => !formula.dataset.scrolls)
   .filter((formula) => formula.tabIndex >= 0
-    || formula.querySelector("[tabindex='0'], [href]"))
+    || formula.querySelector("[tabindex='0'], a[href]"))
   .map((formula) => formula.textContent)
