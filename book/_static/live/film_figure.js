@@ -29,8 +29,8 @@
 
     async function ofModel() {
       try {
-        await model.load((share) => {
-          film.find("said").textContent = `Loading the model, ${Math.round(100 * share)} %`;
+        await model.load(() => {
+          film.find("said").textContent = `Loading the model, ${model.arrived}`;
         });
         const { nHeads, open } = await course.boxes.opened(model, SENTENCE, ASKER);
         if (numbers.value === "hand") return; // chosen meanwhile
