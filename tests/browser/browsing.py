@@ -1,5 +1,6 @@
 """What the tests in a browser need: a browser, a server, axe, the pages."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +36,12 @@ AT_ONCE = """*, *::before, *::after {
   scroll-behavior: auto !important;
 }"""
 """Nothing is on its way from one state to the next."""
+
+
+every_night = pytest.mark.skipif(
+    os.environ.get("PAGES") == "some", reason="every night, with PAGES=all"
+)
+"""Marks a test that takes its time, and whose kind has others."""
 
 
 def script(name: str) -> str:

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 import torch
-from browsing import THEMES, WIDTHS, audit_figures, opened, script
+from browsing import THEMES, WIDTHS, audit_figures, every_night, opened, script
 from built_book import BOOK
 from course_live import BASE, ENGINE, FIGURES, render
 from course_parts import PARTS, built_without
@@ -260,6 +260,7 @@ def test_units_fire_as_in_python(figure):
             )
 
 
+@every_night
 @about("units")
 def test_a_unit_is_chosen_by_a_press_and_has_its_favourites(figure):
     for stack, layer in fired().items():
@@ -287,6 +288,7 @@ def test_a_unit_is_chosen_by_a_press_and_has_its_favourites(figure):
     assert len(fired()["encoder"].rows) == TESTED
 
 
+@every_night
 @about("units")
 def test_a_finger_chooses_a_unit(figure, browser):
     context = browser.new_context(has_touch=True)
@@ -334,6 +336,7 @@ def test_a_part_that_is_left_out_lights_the_laws_it_breaks(figure):
     assert said(figure, whole, "written") == whole
 
 
+@every_night
 @about("parts")
 def test_without_a_part_another_sentence_is_written(figure):
     for name, words in (

@@ -7,7 +7,7 @@ from functools import reduce
 
 import pytest
 import torch
-from browsing import audit_figures, from_disk, script
+from browsing import audit_figures, every_night, from_disk, script
 from built_book import BOOK, code_cells
 from test_live import loaded, source
 
@@ -144,6 +144,7 @@ def test_the_numbers_are_those_of_chapter_04(film, root, masked):
     assert ("÷ √d k" in found) == root and ("masked" in found) == masked
 
 
+@every_night
 def test_without_the_root_they_are_those_by_hand(browser):
     own = literals("04_attention")
     keys, query, values = own["keys"], own["query"], own["values"]
@@ -207,6 +208,7 @@ def product_of(text: str) -> tuple[float, float, int] | None:
     return sum(terms), value(right), len(terms)
 
 
+@every_night
 @pytest.mark.parametrize("switch", ["", "causal mask", "two heads"])
 def test_what_is_written_out_is_right(film, switch):
     if switch:
@@ -241,6 +243,7 @@ def test_a_number_lights_what_it_is_made_of(film):
     assert lit.all_inner_texts() == ["2", "2", "0", "1.1"]
 
 
+@every_night
 def test_arrow_keys_go_from_number_to_number(film):
     film.to(4)
     film.root.locator(".lv-screen [tabindex='0']").focus()
@@ -268,6 +271,7 @@ def test_the_bar_goes_on_and_back_and_nothing_flies_for_who_wants_rest(film):
     assert film.part("back").is_disabled()
 
 
+@every_night
 def test_numbers_fly_where_motion_is_welcome(browser):
     with from_disk(browser, PROJECTOR) as page:
         page.emulate_media(reduced_motion="no-preference")
@@ -328,6 +332,7 @@ def test_a_box_of_the_walk_opens_down_to_one_product(browser):
         assert film.root.locator("[data-lv=strips]").is_visible()
 
 
+@every_night
 @torch.inference_mode()
 def test_the_last_box_chooses_as_python_does(browser):
     model = loaded("grammar").model
@@ -346,6 +351,7 @@ def test_the_last_box_chooses_as_python_does(browser):
     assert same(found["share"], shares)
 
 
+@every_night
 def test_the_page_has_its_own_captions(film):
     """Numbers of the Japanese captions are those of the English ones."""
     tools = pytest.importorskip("tools.film", exc_type=SystemExit)
