@@ -17,6 +17,7 @@ from pathlib import Path
 from transformer_course.data.aozora import Work
 from transformer_course.data.aozora import authors as by_author
 from transformer_course.data.download import fetch
+from transformer_course.data.text import describe_split
 
 CLASSES = {
     "sentence_polarity": ("negative", "positive"),
@@ -137,8 +138,8 @@ def sentence_polarity() -> LabelledSplits:
     for place, fold in enumerate(folds(text)):
         parts[max(0, fold - FOLDS + 3)].append(place)
     train, dev, test = (text.take(parts[part]) for part in range(3))
-    how = _how(
-        (train, dev, test),
+    how = describe_split(
+        map(len, (train, dev, test)),
         "sentences",
         "the sha256 of a sentence draws its part, so equal ones stay together",
     )
@@ -204,8 +205,8 @@ def authors(given: Iterable[Work] | None = None) -> LabelledSplits:
         passages_of(part).mixed().at_most(cap)
         for part, cap in zip(works, caps, strict=True)
     )
-    how = _how(
-        (train, dev, test),
+    how = describe_split(
+        map(len, (train, dev, test)),
         "passages",
         f"whole works are held out; an author has {MAX_TRAIN} passages to "
         f"learn from, and {MAX_HELD_OUT} held-out ones, at the most",
@@ -249,11 +250,3 @@ def passages(work: Work) -> Iterator[str]:
             passage += sentence
         if len(passage) >= SHORTEST:
             yield passage
-
-
-def _how(parts: tuple[LabelledText, ...], what: str, rule: str) -> str:
-    train, dev, test = map(len, parts)
-    return (
-        f"{train:,} {what} to learn from, {dev:,} to choose checkpoints by "
-        f"(dev), {test:,} to score (test); {rule}"
-    )

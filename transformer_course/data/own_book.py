@@ -11,13 +11,19 @@ from itertools import accumulate
 
 from transformer_course.console import log
 from transformer_course.data.own_text import check_digests
-from transformer_course.data.text import ParallelText, Splits, read_lines
+from transformer_course.data.text import (
+    ParallelText,
+    Splits,
+    describe_split,
+    read_lines,
+)
 from transformer_course.errors import CorpusError
 
 MIN_SENTENCES = 200
 """Sentences that a training needs."""
 SHARE_HELD_OUT = 10
 """One sentence in so many is held out for dev, and one for test."""
+RULE = "the last tenth is for the score, the tenth before it to choose by"
 END = re.compile(
     r"(?<=[。！？])(?![。！？」』）])\s*|(?<=[」』])\s*(?=[「『])"
     r"|(?<=[.!?])\s+(?=[^a-z])|(?<=[.!?][\"'”’)])\s+(?=[^a-z])"
@@ -118,11 +124,6 @@ def _parts(
 
 
 def _how(files: tuple[str, ...], what: str, sizes: Iterable[int]) -> str:
-    train, dev, test = sizes
-    how = (
-        f"{files[0]}: {train:,} {what} to learn from, {dev:,} to choose "
-        f"checkpoints by (dev), {test:,} to score (test): the last tenth is "
-        "for the score, the tenth before it to choose by"
-    )
+    how = f"{files[0]}: {describe_split(sizes, what, RULE)}"
     log(how)
     return how

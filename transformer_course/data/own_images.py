@@ -19,6 +19,7 @@ from transformer_course.data.own_labels import (
     warn_unequal,
 )
 from transformer_course.data.own_text import check_digests
+from transformer_course.data.text import describe_split
 from transformer_course.errors import CorpusError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
@@ -137,9 +138,7 @@ def _split(paths: list[Path], whole: ImageSet) -> ImageSplits:
     train, dev, test = (
         whole.take((order == part).nonzero().flatten()) for part in range(3)
     )
-    log(
-        f"{len(train):,} images to learn from, {len(dev):,} to choose "
-        f"checkpoints by (dev), {len(test):,} to score (test); the sha256 of "
-        "an image's pixels draws its part"
-    )
+    sizes = map(len, (train, dev, test))
+    rule = "the sha256 of an image's pixels draws its part"
+    log(describe_split(sizes, "images", rule))
     return ImageSplits(train, dev, test)

@@ -19,7 +19,7 @@ from transformer_course.data.labelled import (
     sha256_of,
 )
 from transformer_course.data.own_text import check_digests
-from transformer_course.data.text import read_lines
+from transformer_course.data.text import describe_split, read_lines
 from transformer_course.errors import CorpusError
 
 COLUMNS = {
@@ -30,6 +30,10 @@ COLUMNS = {
 """The names that a header may give to each column."""
 SHARE_HELD_OUT = 10
 """Of each class one group in so many is held out for dev, and one for test."""
+RULE = (
+    "of each class the sha256 of a group, or of a text without one, draws "
+    "its part, and equal texts stay together"
+)
 FEWEST = 3
 """Groups of a class: one each to learn from, to choose by and to score."""
 UNEQUAL = 5
@@ -233,10 +237,6 @@ def _split(
         [group for _, _, group in rows],
     )
     train, held, scored = (whole.take(parts[part]) for part in range(3))
-    how = (
-        f"{file}: {len(train):,} texts to learn from, {len(held):,} to choose "
-        f"checkpoints by (dev), {len(scored):,} to score (test); of each "
-        "class the sha256 of a group, or of a text without one, draws its "
-        "part, and equal texts stay together"
-    )
+    sizes = map(len, (train, held, scored))
+    how = f"{file}: {describe_split(sizes, 'texts', RULE)}"
     return LabelledSplits(train.mixed(), held, scored, how)

@@ -14,6 +14,7 @@ from transformer_course.console import log
 from transformer_course.data.text import (
     ParallelText,
     Splits,
+    describe_split,
     read_bytes,
     read_columns,
     read_parallel,
@@ -194,11 +195,9 @@ def split(text: ParallelText, name: str) -> Splits:
             "sentences: no pairs can be held out whose sentences are not in "
             "the training part too. Give more distinct sentences."
         )
-    how = (
-        f"{name}: {len(train):,} pairs to learn from, {len(dev):,} to choose "
-        f"checkpoints by (dev), {len(test):,} to score (test); {RULE}"
-    )
-    return Splits(*(text.take(sorted(p)) for p in (train, dev, test)), how)
+    parts = train, dev, test
+    how = f"{name}: {describe_split(map(len, parts), 'pairs', RULE)}"
+    return Splits(*(text.take(sorted(part)) for part in parts), how)
 
 
 def _groups(text: ParallelText) -> list[list[int]]:

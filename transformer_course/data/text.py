@@ -112,6 +112,21 @@ def check_held_out(held_out: set[str], names: Sequence[str]) -> None:
         )
 
 
+def describe_split(sizes: Iterable[int], what: str, rule: str) -> str:
+    """How a corpus was split, in a line.
+
+    Args:
+        sizes: of the training, development and test set.
+        what: is counted: "pairs", "texts".
+        rule: decided what is held out.
+    """
+    train, dev, test = sizes
+    return (
+        f"{train:,} {what} to learn from, {dev:,} to choose checkpoints by "
+        f"(dev), {test:,} to score (test); {rule}"
+    )
+
+
 def unseen(test: ParallelText, train: ParallelText) -> list[int]:
     """Indices of ``test`` whose source side does not occur in ``train``.
 
