@@ -62,14 +62,18 @@
       const text = fromPlain(written, languages[0]);
       const { pieces } = await used.ask("encode", { text });
       stage.languages = languages;
-      stage.gloss = written === example.text ? example.gloss : {};
+      stage.gloss = written === example.text ? example.gloss : data.gloss;
       stage.setSource(
         [...pieces, "</s>"].map((piece, i) => stage.token(piece, i)));
       const found = await used.ask("translate", { text }, (step) =>
         stage.add(step));
       stage.selectClearest();
-      say(h("span", { lang: languages[1] },
-        toPlain(found.text, languages[1])));
+      const plain = toPlain(found.text, languages[1]);
+      say(...languages[1] === "ja"
+        ? course.Stage.glossed(plain, data.gloss).map(([word, gloss]) =>
+          h("span", { class: "lv-word" }, h("span", { lang: "ja" }, word),
+            gloss && h("small", {}, gloss)))
+        : [h("span", { lang: languages[1] }, plain)]);
     }
 
     find("form").addEventListener("submit", async (event) => {

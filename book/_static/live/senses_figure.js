@@ -189,7 +189,7 @@
         const path = pathOf(found.parts[0], pieces.indexOf("\u2581play"));
         sentences.splice(data.sentences.length, 1, {
           text: written, path, label: "yours",
-          words: [[toPlain(found.text, "ja")]],
+          words: course.Stage.glossed(toPlain(found.text, "ja"), data.gloss),
         });
         for (const radio of radios) radio.checked = false;
         choose(sentences.at(-1));

@@ -35,6 +35,13 @@ course.Stage = class {
   static meaning = (piece, gloss) =>
     this.MARKS[piece]?.[1] ?? gloss[this.shown(piece)];
 
+  /* A text as words with their meanings: the longest that have one. */
+  static glossed = (text, gloss) => {
+    const known = Object.keys(gloss).sort((a, b) => b.length - a.length);
+    const word = new RegExp(`(${known.join("|")})`);
+    return text.split(word).filter(Boolean).map((one) => [one, gloss[one]]);
+  };
+
   /* A source element for the token at this position. */
   token(piece, position) {
     const { h } = course.ui;
