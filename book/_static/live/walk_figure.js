@@ -10,7 +10,6 @@
     course.ui;
   const SENTENCE = "emi plays the piano .";
   const ASKER = 1; // plays, whose vectors the encoder's boxes show
-  const FOUND = 3; // piano, from which it takes a share
   const WIDTH = 32; // of each vector's numbers, so many are drawn
   const WIDEST = 12; // pixels of a ribbon with all the weight
   const PACE = 2200; // milliseconds a step, when playing
@@ -80,6 +79,12 @@
     const words = [...SENTENCE.split(" "), "eos"];
     const [encoder, ...tokens] = parts;
     const own = mean(encoder.weights, "encoder", 0);
+    /* The word that is attended to most, with its share. */
+    const most = (shares) => {
+      const at = shares.indexOf(Math.max(...shares));
+      return `${words[at] === "." ? "the full stop" : words[at]} ` +
+        `(${percent(shares[at])})`;
+    };
     const found = [
       [E + '[aria-label^="Embedding"]', "src_embedding",
         "Each word becomes a vector of 128 numbers, its row in a table. So do " +
@@ -88,10 +93,10 @@
         "A pattern for the position is added to each vector. So the model " +
         "knows that emi comes first."],
       [added(E + '[aria-label^="Multi-head"]'), "encoder.layers.0.add_norm_1",
-        "Self-attention: each word gets a mix of all the words. Plays takes " +
-        `${percent(own[ASKER][FOUND])} of its mix from piano, the mean of four ` +
-        "attentions that work side by side. Add and norm: the mix is added to the " +
-        "vector of the word, and the sum is rescaled.",
+        "Self-attention: each word gets a mix of all the words. Plays takes most " +
+        `from ${most(own[ASKER])}, the mean of four attentions that work side by ` +
+        "side. Add and norm: the mix is added to the vector of the word, and the " +
+        "sum is rescaled.",
         { asked: words, looks: own }],
       [added(E + '[aria-label^="Feed-forward"]'), "encoder.layers.0.add_norm_2",
         "Feed-forward: the same small network changes each vector, and here " +
@@ -102,12 +107,6 @@
     ].map(([lit, name, said, more]) => (
       { lit, said, matrix: encoder[name], labels: words, written: 0, ...more }));
 
-    /* The word that is attended to most, with its share. */
-    const most = (shares) => {
-      const at = shares.indexOf(Math.max(...shares));
-      return `${words[at] === "." ? "the full stop" : words[at]} ` +
-        `(${percent(shares[at])})`;
-    };
     const named = (answer) => withMeaning(answer, gloss);
     const first = tokens[0];
     const cross = mean(first.weights, "cross", 0);
@@ -226,9 +225,12 @@
       find("next").disabled = at === steps.length - 1;
     }
 
-    /* What is lit comes into the middle of the picture's window. */
+    /* What is lit comes into the middle of the picture's window; of the whole
+       loop, where a word is chosen. */
     function centre(lit) {
-      const boxes = lit.map((one) => one.getBoundingClientRect());
+      const chosen = lit.filter((one) => one.matches(LOOP));
+      const boxes = (chosen.length ? chosen : lit).map((one) =>
+        one.getBoundingClientRect());
       const top = Math.min(...boxes.map((box) => box.top));
       const bottom = Math.max(...boxes.map((box) => box.bottom));
       const { top: from, height } = frame.getBoundingClientRect();
