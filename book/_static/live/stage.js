@@ -35,11 +35,12 @@ course.Stage = class {
   static meaning = (piece, gloss) =>
     this.MARKS[piece]?.[1] ?? gloss[this.shown(piece)];
 
-  /* A text as words with their meanings: the longest that have one. */
+  /* What those words of a text mean that have a meaning, the longest first. */
   static glossed = (text, gloss) => {
-    const known = Object.keys(gloss).sort((a, b) => b.length - a.length);
-    const word = new RegExp(`(${known.join("|")})`);
-    return text.split(word).filter(Boolean).map((one) => [one, gloss[one]]);
+    const known = Object.keys(gloss).filter((word) => /\p{L}/u.test(word))
+      .sort((a, b) => b.length - a.length);
+    const found = text.match(new RegExp(known.join("|"), "g")) ?? [];
+    return found.map((word) => `${word} ${gloss[word]}`).join(" · ");
   };
 
   /* A source element for the token at this position. */
