@@ -24,8 +24,8 @@ ABOVE, WHOLE = 1500, 3700
 """Words of a chapter's prose: of its core, without folds and *Write it*; and
 of all of it, a hundred of them for what the reader's own model asks."""
 SPINE = {
-    **{"01_sequence_to_sequence": 925, "02_tokens_and_embeddings": 864},
-    **{"03_positional_encoding": 840, "04_attention": 1269},
+    **{"01_sequence_to_sequence": 928, "02_tokens_and_embeddings": 864},
+    **{"03_positional_encoding": 845, "04_attention": 1269},
     **{"05_score_functions": 640, "06_masks": 975},
     **{"07_multi_head_attention": 987, "08_add_and_norm": 898},
     **{"09_feed_forward": 700, "10_transformer": 894},

@@ -243,7 +243,8 @@ def longer_glosses() -> dict[str, str]:
     return {
         ja: en
         for ja, en in glosses().items()
-        if ja in "はがを。" or (len(ja) > 1 and not re.fullmatch("[ぁ-ん]+", ja))
+        if ja in "はがを。"
+        or (len(ja) > 1 and not re.fullmatch("[ぁ-ん]+", ja))
     }
 
 

@@ -133,8 +133,18 @@ def test_a_finger_on_the_query_does_not_move_the_page(opened):
     assert action == "none"
 
 
+LIT = """(frame) => {
+  const { top, bottom } = frame.getBoundingClientRect();
+  return [...frame.querySelectorAll(".is-lit")]
+    .map((one) => one.getBoundingClientRect())
+    .some((box) => top <= box.top && box.bottom <= bottom);
+}"""
+"""Whether a part that is lit is in the window of the picture."""
+
+
 def test_the_whole_is_stepped_through(opened):
     figure = opened.locator("[data-live=walk]")
+    window = figure.locator("[data-lv=window]")
     step = figure.get_by_role("button", name="Next", exact=True)
     step.wait_for()
     shape = figure.locator("[data-lv=shape]")
@@ -146,6 +156,7 @@ def test_the_whole_is_stepped_through(opened):
     lit, said = set(), set()
     for _ in range(15):
         said.add(figure.locator("[data-lv=said]").inner_text())
+        opened.wait_for_function(LIT, arg=window.element_handle())
         lit |= set(
             figure.locator(".is-lit").evaluate_all(
                 "(all) => all.map((one) => one.getAttribute('aria-label'))"
