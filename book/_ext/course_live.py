@@ -234,17 +234,16 @@ def free_data(options: dict[str, Any]) -> dict[str, Any]:
         name: example | {"gloss": words_of(example["gloss"])}
         for name, example in FREE.items()
     }
-    return {"examples": examples, "gloss": longer_glosses()}
+    return {"examples": examples, "gloss": plain_glosses()}
 
 
-def longer_glosses() -> dict[str, str]:
-    """The glosses that hold in any sentence: of particles that are nearly
-    always one, and of words of two letters or more that are not all kana."""
+def plain_glosses() -> dict[str, str]:
+    """The glosses that hold in any sentence: of the words that are no kana
+    alone and no counters."""
     return {
         ja: en
         for ja, en in glosses().items()
-        if ja in "はがを。"
-        or (len(ja) > 1 and not re.fullmatch("[ぁ-ん]+", ja))
+        if not re.fullmatch("[ぁ-ん。、？]+", ja) and not en.startswith("(")
     }
 
 
@@ -273,7 +272,7 @@ def senses_data(options: dict[str, Any]) -> dict[str, Any]:
         for word in stored["senses"]
     ]
     kept = {name: stored[name] for name in ("middle", "axes", "means")}
-    kept["gloss"] = longer_glosses() | SENSED
+    kept["gloss"] = plain_glosses() | SENSED
     train = [place for *place, _ in stored["train"]]
     label = "Where play lies on a plane, after each layer of the encoder"
     found = {"sentences": sentences, "senses": senses, "train": train}

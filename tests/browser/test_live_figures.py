@@ -199,6 +199,6 @@ def test_without_scripts_there_are_translations_and_folds(browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((SITE / PAGE).as_uri())
-    assert page.get_by_text("猫はミルクを飲む。").first.is_visible()
+    assert page.get_by_text("エミはピアノを弾く。").first.is_visible()
     assert page.locator(".guess summary").first.is_visible()
     context.close()

@@ -62,7 +62,7 @@
       const text = fromPlain(written, languages[0]);
       const { pieces } = await used.ask("encode", { text });
       stage.languages = languages;
-      stage.gloss = written === example.text ? example.gloss : data.gloss;
+      stage.gloss = written === example.text ? example.gloss : {};
       stage.setSource(
         [...pieces, "</s>"].map((piece, i) => stage.token(piece, i)));
       const found = await used.ask("translate", { text }, (step) =>
