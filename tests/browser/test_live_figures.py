@@ -134,12 +134,13 @@ def test_a_finger_on_the_query_does_not_move_the_page(opened):
 
 
 LIT = """(frame) => {
-  const { top, bottom } = frame.getBoundingClientRect();
+  const { top, bottom, height } = frame.getBoundingClientRect();
   return [...frame.querySelectorAll(".is-lit")]
     .map((one) => one.getBoundingClientRect())
-    .some((box) => top <= box.top && box.bottom <= bottom);
+    .some((box) => Math.min(bottom, box.bottom) - Math.max(top, box.top)
+      > 0.9 * Math.min(height, box.height));
 }"""
-"""Whether a part that is lit is in the window of the picture."""
+"""Whether a part that is lit is in the window of the picture, or fills it."""
 
 
 def test_the_whole_is_stepped_through(opened):

@@ -293,6 +293,7 @@
       makeOpenable(open, nHeads);
       step.max = steps.length - 1;
       show(0);
+      requestAnimationFrame(() => show(at)); // once the picture has its window
     });
   }
 
