@@ -186,10 +186,10 @@ def test_the_larger_translator_translates_again_and_again(opened):
         figure.get_by_label("Your sentence").fill(sentence)
         figure.get_by_role("button", name="ranslate").click()
         status = figure.locator(".lv-status")
-        status.get_by_text(word).wait_for(timeout=60_000)
+        told = status.locator("> [lang=ja]", has_text=word)
+        told.wait_for(timeout=60_000)
     words = figure.locator("[data-lv=target] [lang=ja]").all_inner_texts()
-    written = status.locator("> [lang=ja]").inner_text()
-    assert "".join(words[:-1]).replace("␣", "") == written
+    assert "".join(words[:-1]).replace("␣", "") == told.inner_text()
     assert "猫 cat" in status.locator("small").inner_text()
     assert figure.locator(".lv-ribbons").count() == 1
 
