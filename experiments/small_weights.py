@@ -5,10 +5,11 @@ one thread, in seconds of the processor. The matrix is larger than the
 processor's cache. *by hand* makes floats of all weights and multiplies;
 *compiled* is the same sum in one loop by ``torch.compile``, *kernel* an
 operator of PyTorch that reads the small weights (with activations in bf16).
-*quality*: a small translator, learned here and never rounded before, with all
-matrices rounded: its loss on the development set, and how many of its
-translations change. (The models that the course ships are stored in eight
-bits. To round one of them to the same eight bits changes nothing.)
+*quality*: a small translator of the built-in grammar, just learned and so
+never rounded before, with all matrices rounded: its loss on the development
+set, and how many of its translations change. (The models
+that the course ships are stored in eight bits. To round one of them to the
+same eight bits changes nothing.)
 """
 
 import copy
@@ -23,31 +24,18 @@ from torch import Tensor, nn
 
 from experiments.lab import Experiment, Record, RunContext
 from experiments.timing import run_in_subprocess, undisturbed
-from experiments.translators import Training, follow
+from experiments.translators import Training, follow, settings_of
 from transformer_course.checkpoints.int8 import quantized
 from transformer_course.decoding.translate import translate
 from transformer_course.training.loop import evaluate
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.prepare import Prepared
-from transformer_course.training.tasks.table import experiment_to_dict
 
 ROWS, COLUMNS, GROUP = 16384, 4096, 32
 TIMES = 5
 SENTENCES = 100
-STEPS = 800
-"""Updates of the translator that is rounded."""
-LEARNER = Training(
-    "the preset enja, narrower, with fewer pieces",
-    {
-        "model.d_model": 128,
-        "model.d_ff": 512,
-        "model.n_layers": 2,
-        "model.vocab_size": 1000,
-        "train.peak_rate": 3e-3,
-        "train.warmup": 200,
-    },
-    base=PRESETS["enja"],
-)
+LEARNER = Training("the preset grammar", base=PRESETS["grammar"])
+"""The translator that is rounded."""
 
 Product = Callable[[Tensor], Tensor]
 
@@ -164,7 +152,7 @@ def multiplied(asked: Question, rows: int) -> Record:
 def learned(seed: int, context: RunContext) -> tuple[Prepared, list[str]]:
     """A translator in 32 bits with its data, and what it writes."""
     torch.set_num_threads(1)
-    prepared = follow(LEARNER, seed, context, steps=STEPS).end.prepared
+    prepared = follow(LEARNER, seed, context).end.prepared
     return prepared, written(prepared.model, prepared, context)
 
 
@@ -229,8 +217,7 @@ EXPERIMENT = Experiment(
         "columns": COLUMNS,
         "group": GROUP,
         "sentences": SENTENCES,
-        "steps": STEPS,
-        "experiment": experiment_to_dict(LEARNER.experiment(0)),
+        **settings_of({"quality": LEARNER}),
     },
     smoke_variants=("product/8 bits, kernel", "quality/4 bits, group"),
 )

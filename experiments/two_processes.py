@@ -49,18 +49,18 @@ def add_up(model: nn.Module) -> None:
         gradient.copy_(part.view_as(gradient))
 
 
-def worker(rank: int, port: int, steps: int, smoke: bool, out) -> None:
+def worker(rank: int, port: int, context: RunContext, out) -> None:
     """What each process does; the first puts the records out."""
     torch.set_num_threads(1)
     where = f"tcp://127.0.0.1:{port}"
     dist.init_process_group("gloo", where, rank=rank, world_size=2)
-    made = batches(True, steps)
+    made = batches(True, context.limit(STEPS, 1))
     tokens = sum(int((batch.tgt_out != PAD).sum()) for batch in made)
     works = {way: training(way, rank, made) for way in WAYS}
     found: dict[str, list[Record]] = {way: [] for way in WAYS}
-    for turn in range(1 + ROUNDS):
+    for turn in range(1 + context.limit(ROUNDS, 1)):
         for way, work in works.items():
-            about = {} if rank else undisturbed(smoke or not turn)
+            about = {} if rank else undisturbed(context.smoke or not turn)
             dist.barrier()
             start = time.perf_counter()
             work()
@@ -105,8 +105,7 @@ def all_rounds(context: RunContext) -> dict[str, list[Record]]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     out = mp.get_context("spawn").SimpleQueue()
-    given = port, context.limit(STEPS), context.smoke, out
-    mp.spawn(worker, given, 2)
+    mp.spawn(worker, (port, context, out), 2)
     return out.get()
 
 
