@@ -2,8 +2,8 @@
 
 Greedy search, one text at a time, on one thread, in seconds of the processor;
 in each round all ways take turns. *everyday* and *long*: the shipped
-translator ``en-ja`` writes sentences of its corpus, or longer ones than it
-has seen, and ``en-ja-draft`` guesses one to eight tokens before each of its
+translator ``en-ja`` writes short sentences of its corpus, or longer ones than
+it has seen, and ``en-ja-draft`` guesses one to eight tokens before each of its
 calls. *repeat* and *open*: SmolLM2 answers prompts, and guesses are looked up
 in the text so far (prompt lookup). An answer to the first kind repeats much
 of its prompt, to the second little. All ways write the same tokens.
@@ -33,8 +33,9 @@ from transformer_course.fast.speculative import (
 )
 from transformer_course.inference.chat import Message, chat_text
 
-EVERYDAY, ANSWER = 20, 24
-"""Sentences of the corpus to translate, and most tokens of an answer."""
+EVERYDAY, WORDS, ANSWER = 20, 6, 24
+"""Sentences of the corpus to translate, the most words that they have, and
+most tokens of an answer."""
 LONG = (
     "when my grandmother was young she walked to school every morning , even "
     "when the snow was so deep that nobody else went out .",
@@ -91,7 +92,8 @@ def sentences(task: str) -> list[str]:
     """What is translated."""
     if task == "long":
         return list(LONG)
-    return load_corpus("small_parallel_enja").test.src[:EVERYDAY]
+    lines = load_corpus("small_parallel_enja").test.src
+    return [line for line in lines if len(line.split()) <= WORDS][:EVERYDAY]
 
 
 def translations(task: str, count: int, number: int) -> Iterable[Callable]:
@@ -204,6 +206,7 @@ EXPERIMENT = Experiment(
     seeds=(0, 1, 2, 3, 4),
     settings=lambda: {
         "everyday": EVERYDAY,
+        "words": WORDS,
         "long": LONG,
         "prompts": PROMPTS,
         "answer": ANSWER,
