@@ -40,7 +40,7 @@ SIZES = {
         rope_base=100_000.0,
     ),
 }
-STEPS = {"small": 64, "smollm2": 8}
+STEPS = {"small": 64, "smollm2": 6}
 """Tokens that are written and timed in a round, after two that are not."""
 WARM, ROUNDS = 2, 5
 CONTEXTS = (256, 2048)

@@ -33,7 +33,7 @@ from transformer_course.fast.speculative import (
 )
 from transformer_course.inference.chat import Message, chat_text
 
-EVERYDAY, WORDS, ANSWER = 20, 6, 24
+EVERYDAY, WORDS, ANSWER = 16, 6, 20
 """Sentences of the corpus to translate, the most words that they have, and
 most tokens of an answer."""
 LONG = (

@@ -104,7 +104,7 @@ def undisturbed(smoke: bool = False) -> dict[str, Any]:
     return found
 
 
-def busy(seconds: float = 0.25, stat: Path = Path("/proc/stat")) -> float:
+def busy(seconds: float = 0.15, stat: Path = Path("/proc/stat")) -> float:
     """Cores that are busy while this process waits for a moment.
 
     On Linux; elsewhere the load average, which also counts what this process
