@@ -12,8 +12,9 @@ An encoder of characters reads every passage of ``authors`` to its end; its
 rate is chosen on dev, among those of ``authors-rates``.
 
 Of the test set all guesses are stored, with an interval that draws sentences
-or works anew; of polarity also how the class token of a trained encoder looks
-at some sentences, and what becomes of its answers if its weights are changed.
+or works anew; of polarity also the probabilities of an encoder with and
+without label smoothing, how the class token of a trained encoder looks at some
+sentences, and what becomes of its answers if its weights are changed.
 """
 
 from collections import Counter
@@ -375,6 +376,8 @@ class Method:
     """Unit that is counted: word, or char."""
     grams: tuple[int, int] = (1, 1)
     """The shortest and the longest run of them."""
+    sure: bool = False
+    """Keeps how probable it finds the second class, on dev and test."""
 
     def measure(self, seed: int, context: RunContext) -> Record:
         """Train, and judge by the test set."""
@@ -390,11 +393,16 @@ class Method:
             settings = settings_for(self.preset, seed, context, **self.changes)
             made = trained(settings, splits)
             answer = lambda texts: probabilities(*made, texts)  # noqa: E731
-        record["dev"] = classification_scores(
-            splits.dev, answer(splits.dev.texts)
+        of_dev, found = (
+            answer(part.texts) for part in (splits.dev, splits.test)
         )
-        found = answer(splits.test.texts)
+        record["dev"] = classification_scores(splits.dev, of_dev)
         record["test"] = classification_scores(splits.test, found)
+        if self.sure:
+            record["positive"] = {
+                "dev": rounded(of_dev[:, 1]),
+                "test": rounded(found[:, 1]),
+            }
         record["guesses"] = found.argmax(dim=-1).tolist()
         record |= by_class(splits.test, record["guesses"])
         if self.changes is SMALLER:
@@ -440,7 +448,14 @@ METHODS = {
     ),
     "polarity-words": Method("TF-IDF of single words", POLARITY),
     "polarity-gru": Method("a GRU, both ways", POLARITY, "polarity-gru"),
-    "polarity-encoder": Method("our encoder", POLARITY, "polarity"),
+    "polarity-encoder": Method("our encoder", POLARITY, "polarity", sure=True),
+    "polarity-unsmoothed": Method(
+        "our encoder, without label smoothing",
+        POLARITY,
+        "polarity",
+        changes={"loss__label_smoothing": 0.0},
+        sure=True,
+    ),
     "polarity-encoder-mean": Method(
         "our encoder, by the mean of all tokens",
         POLARITY,

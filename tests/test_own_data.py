@@ -89,6 +89,27 @@ def test_a_csv_file_is_read_by_its_header_whatever_the_order(table):
     assert "'sentiment, sentence'" in refused(own_labels.load, (other,), None)
 
 
+@pytest.mark.parametrize("delimiter", ";\t")
+def test_a_csv_file_of_a_program_may_have_other_delimiters(
+    tmp_path, delimiter
+):
+    rows = [(label, f"{text}, he said") for text, label in sentences()]
+    file = tmp_path / "texts.csv"
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        lines = csv.writer(stream, delimiter=delimiter)
+        lines.writerows([("label", "text"), *rows])
+    splits = own_labels.load((str(file),), None)
+    assert all(t.endswith(", he said") for t in splits.train.texts)
+
+
+def test_labels_that_stand_first_are_noticed(table):
+    rows = [(label, text) for text, label in sentences()]
+    said = refused(own_labels.load, (table(rows),), None)
+    assert "2 different texts and 120 different labels" in said
+    named = table(rows, header=("label", "text"))
+    assert own_labels.load((named,), None).train.names == ("bad", "good")
+
+
 def test_a_group_stays_together_and_so_do_equal_texts(table):
     rows = [
         (text, label, f"author {number // 6}")
