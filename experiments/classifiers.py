@@ -12,7 +12,7 @@ An encoder of characters reads every passage of ``authors`` to its end; its
 rate is chosen on dev, among those of ``authors-rates``.
 
 Of the test set all guesses are stored, with an interval that draws sentences
-or works anew; of polarity also the probabilities of an encoder with and
+or works anew; of polarity also the probabilities of a small encoder with and
 without label smoothing, how the class token of a trained encoder looks at some
 sentences, and what becomes of its answers if its weights are changed.
 """
@@ -287,8 +287,8 @@ def attention_maps_of(made: Trained, lines: Sequence[str]) -> list[Record]:
     return found
 
 
-def rounded(row: Tensor) -> list[float]:
-    return [round(value, 4) for value in row.tolist()]
+def rounded(row: Tensor, digits: int = 4) -> list[float]:
+    return [round(value, digits) for value in row.tolist()]
 
 
 def change_attention(made: Trained, text: LabelledText) -> Record:
@@ -400,8 +400,8 @@ class Method:
         record["test"] = classification_scores(splits.test, found)
         if self.sure:
             record["positive"] = {
-                "dev": rounded(of_dev[:, 1]),
-                "test": rounded(found[:, 1]),
+                part: rounded(shares[:, 1], digits=6)
+                for part, shares in (("dev", of_dev), ("test", found))
             }
         record["guesses"] = found.argmax(dim=-1).tolist()
         record |= by_class(splits.test, record["guesses"])
@@ -448,14 +448,7 @@ METHODS = {
     ),
     "polarity-words": Method("TF-IDF of single words", POLARITY),
     "polarity-gru": Method("a GRU, both ways", POLARITY, "polarity-gru"),
-    "polarity-encoder": Method("our encoder", POLARITY, "polarity", sure=True),
-    "polarity-unsmoothed": Method(
-        "our encoder, without label smoothing",
-        POLARITY,
-        "polarity",
-        changes={"loss__label_smoothing": 0.0},
-        sure=True,
-    ),
+    "polarity-encoder": Method("our encoder", POLARITY, "polarity"),
     "polarity-encoder-mean": Method(
         "our encoder, by the mean of all tokens",
         POLARITY,
@@ -467,6 +460,20 @@ METHODS = {
         POLARITY,
         "polarity",
         changes=SMALLER,
+    ),
+    "sure/smoothed": Method(
+        "the encoder half as wide, and how sure it is",
+        POLARITY,
+        "polarity",
+        changes=dict(SMALLER),
+        sure=True,
+    ),
+    "sure/unsmoothed": Method(
+        "the same, without label smoothing",
+        POLARITY,
+        "polarity",
+        changes=SMALLER | {"loss__label_smoothing": 0.0},
+        sure=True,
     ),
     "authors-counts": Method(
         "TF-IDF of characters", AUTHORS, analyzer="char", grams=(1, 3)
@@ -516,7 +523,7 @@ EXPERIMENT = Experiment(
     seeds_of={
         name: (0,) for name, method in METHODS.items() if not method.preset
     }
-    | {"authors-rates": (0,)},
+    | {"authors-rates": (0,), "sure": (0,)},
     settings=lambda: {
         "credit": CREDIT,
         "about": {name: method.about for name, method in METHODS.items()},
