@@ -28,6 +28,7 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 from transformer_course import files
+from transformer_course.checkpoints.antiberty import ANTIBERTY, antiberty_file
 from transformer_course.checkpoints.pretrained import MINILM, minilm_folder
 from transformer_course.checkpoints.smollm2 import SMOLLM2, smollm2_file
 from transformer_course.data.download import is_available
@@ -45,6 +46,7 @@ FIXED_METADATA = {
 }
 WEIGHTS = {
     "minilm": (MINILM, minilm_folder),
+    "antiberty": (ANTIBERTY, antiberty_file),
     "smollm2": (SMOLLM2, smollm2_file),
 }
 """Published weights, as metadata call them: their package, and its finder."""
