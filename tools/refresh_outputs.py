@@ -182,7 +182,7 @@ def run_each(paths: list[Path], work: Callable[[Path], str]) -> int:
                 f"skipped: it needs {', '.join(missing)}, which is not on "
                 "this machine; fetch it: "
                 + (
-                    "make weights"
+                    "make weights antiberty"
                     if missing[0] in dict(WEIGHTS.values())
                     else f"transformer-course data fetch {missing[0]}"
                 )
