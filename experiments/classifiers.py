@@ -164,7 +164,6 @@ def trained(
     settings: Settings,
     splits: LabelledSplits,
     start: Start | None = None,
-    frozen: bool = False,
 ) -> Trained:
     """Train for all epochs; the last weights are taken, dev is not asked.
 
@@ -173,7 +172,6 @@ def trained(
             and not the text that the pieces are learned from.
         splits: all of the corpus.
         start: a pre-trained model; its weights and its pieces are taken.
-        frozen: train what stands above the encoder alone.
     """
     task, data = find_task(settings.task), settings.data
     tokenizer = start.tokenizer if start else None
@@ -186,8 +184,6 @@ def trained(
     model = checkpoint.build(sized(settings.model, tokenizer))
     if start:
         init_from(model, start.weights)
-    if frozen:
-        model.bert.requires_grad_(False)
     train = splits.train.take(range(size))
     _, batches = task.prepare(settings, train, tokenizer)
     optimizer = make_optimizer(model, settings.train)

@@ -65,7 +65,7 @@ TEXT = [line for chapter in CHAPTERS for line in chapter]
 def test_surprise_is_the_mean_over_characters_and_the_end():
     signs = signs_of(CHAPTERS)
     assert signs == len(set("".join(TEXT)) | {END})
-    model = KneserNey([line + END for line in TEXT], ORDER, signs)
+    model = KneserNey([line + END for line in TEXT], ORDER, signs, discounts=1)
     nats = model.nll("犬が寝る。" + END) + model.nll("猫" + END)
     found = leaks.surprise(TEXT, ["犬が寝る。", "猫"], signs)
     assert found == pytest.approx(nats / 8, abs=1e-4)
