@@ -25,7 +25,7 @@ from experiments.classifiers import (
     of_counts,
     splits_of,
 )
-from experiments.fine_tuning import smoke_start
+from experiments.fine_tuning import by_regression, smoke_start
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.checkpoints.pretrained import (
     load_bert,
@@ -37,8 +37,6 @@ from transformer_course.models.bert import Bert
 
 LABELS = (85, 855, 8552)
 DRAWS = (0, 1, 2, 3, 4)
-STRENGTHS = (1, 10, 100)
-"""Of logistic regression: scikit-learn's ``C``."""
 MIXED = 0.25
 """The share of the SVM in the weights of NB-SVM, the paper's β."""
 
@@ -85,34 +83,27 @@ def of_nb_svm(splits: LabelledSplits, context: RunContext) -> Answer:
 
 
 @lru_cache(maxsize=8)
-def vectors_of(texts: tuple[str, ...], smoke: bool) -> np.ndarray:
+def vectors_of(texts: tuple[str, ...], smoke: bool) -> Tensor:
     """MiniLM's vector of each text; in a smoke test a tiny encoder's."""
     if smoke:
         start = smoke_start()
         body, pieces = Bert(start.config), start.tokenizer
     else:
         body, pieces = load_bert(minilm_folder())
-    return sentence_vectors(body, pieces, texts).numpy()
+    return sentence_vectors(body, pieces, texts)
 
 
 def of_vectors(splits: LabelledSplits, context: RunContext) -> Answer:
     """Learned from vectors of sentences, with the best ``C`` on dev."""
-    from sklearn.linear_model import LogisticRegression
 
-    def vectors(texts: Sequence[str]) -> np.ndarray:
+    def vectors(texts: Sequence[str]) -> Tensor:
         return vectors_of(tuple(texts), context.smoke)
 
-    known, dev = vectors(splits.train.texts), vectors(splits.dev.texts)
-    models = [
-        LogisticRegression(C=strength, max_iter=1000).fit(
-            known, splits.train.labels
-        )
-        for strength in STRENGTHS
-    ]
-    best = max(models, key=lambda model: model.score(dev, splits.dev.labels))
-    return lambda texts: torch.from_numpy(
-        best.predict_proba(vectors(texts))
-    ).float()
+    known, dev = (
+        (vectors(part.texts), part.labels)
+        for part in (splits.train, splits.dev)
+    )
+    return lambda texts: by_regression(known, dev, (vectors(texts), None))[1]
 
 
 def of_both(splits: LabelledSplits, context: RunContext) -> Answer:
