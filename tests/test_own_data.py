@@ -195,7 +195,8 @@ def test_a_classifier_of_ones_own_texts_is_trained_and_scored(
     matrix, picture = tmp_path / "m.csv", tmp_path / "m.svg"
     capsys.readouterr()
     score(folder, confusion=(matrix, picture))
-    assert "macro F1" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "of 21 texts right" in said and "macro F1" in said
     with matrix.open(encoding="utf-8", newline="") as stream:
         header, *body = csv.reader(stream)
     assert header == ["class", "as bad", "as good", "as そのほか"]
