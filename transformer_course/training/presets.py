@@ -46,6 +46,7 @@ from transformer_course.training.config import (
     Experiment,
     LoopConfig,
     LossConfig,
+    SequenceLossConfig,
 )
 
 FINE_TUNING = LoopConfig(
@@ -60,6 +61,8 @@ FINE_TUNING = LoopConfig(
 )
 """How a pre-trained encoder learns to classify texts, without smoothing."""
 _UNSMOOTHED = LossConfig(label_smoothing=0.0)
+_UNSMOOTHED_TEXT = SequenceLossConfig(label_smoothing=0.0)
+"""Of language models, which are judged by the nll."""
 
 _ENJA = DataConfig(corpus="small_parallel_enja", token_budget=1536)
 _SOSEKI = DataConfig(corpus="soseki", max_shapes=24)
@@ -147,10 +150,11 @@ _PRESETS = (
         "soseki-lm",
         _SOSEKI,
         LanguageModelConfig(
-            vocab_size=8000, n_layers=4, norm_first=True, dropout=0.2
+            vocab_size=8000, n_layers=4, norm_first=True, dropout=0.1
         ),
-        replace(_SHORT, epochs=10),
+        replace(_SHORT, epochs=8, peak_rate=2e-3, average_last=3),
         "language_modelling",
+        _UNSMOOTHED_TEXT,
     ),
     Experiment(
         "soseki-modern",
@@ -158,6 +162,7 @@ _PRESETS = (
         ModernConfig(dropout=0.2),
         replace(_SHORT, epochs=10),
         "language_modelling",
+        _UNSMOOTHED_TEXT,
     ),
     Experiment(
         "aozora-bert",
