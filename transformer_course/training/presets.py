@@ -61,8 +61,6 @@ FINE_TUNING = LoopConfig(
 )
 """How a pre-trained encoder learns to classify texts, without smoothing."""
 _UNSMOOTHED = LossConfig(label_smoothing=0.0)
-_UNSMOOTHED_TEXT = SequenceLossConfig(label_smoothing=0.0)
-"""Of language models, which are judged by the nll."""
 
 _ENJA = DataConfig(corpus="small_parallel_enja", token_budget=1536)
 _SOSEKI = DataConfig(corpus="soseki", max_shapes=24)
@@ -150,11 +148,10 @@ _PRESETS = (
         "soseki-lm",
         _SOSEKI,
         LanguageModelConfig(
-            vocab_size=8000, n_layers=4, norm_first=True, dropout=0.1
+            vocab_size=8000, n_layers=4, norm_first=True, dropout=0.2
         ),
-        replace(_SHORT, epochs=8, peak_rate=2e-3, average_last=3),
+        replace(_SHORT, epochs=10),
         "language_modelling",
-        _UNSMOOTHED_TEXT,
     ),
     Experiment(
         "soseki-modern",
@@ -162,7 +159,7 @@ _PRESETS = (
         ModernConfig(dropout=0.2),
         replace(_SHORT, epochs=10),
         "language_modelling",
-        _UNSMOOTHED_TEXT,
+        SequenceLossConfig(label_smoothing=0.0),
     ),
     Experiment(
         "aozora-bert",
