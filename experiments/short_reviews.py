@@ -14,8 +14,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from experiments.classifiers import of_counts, splits_of
-from experiments.fine_tuning import by_regression, judged, smoke_start
+from experiments.classifiers import (
+    classification_scores,
+    of_counts,
+    splits_of,
+)
+from experiments.fine_tuning import by_regression, smoke_start
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.batches.labelled import text_rows
 from transformer_course.batches.pairs import pad_rows
@@ -142,7 +146,8 @@ def measure(way, seed: int, context: RunContext) -> Record:
     right = of_dev.argmax(dim=-1) == torch.tensor(dev.labels)
     return {
         "dev": round(right.float().mean().item(), 4),
-        **judged(splits.test, of_test),
+        "test": classification_scores(splits.test, of_test),
+        "guesses": of_test.argmax(dim=-1).tolist(),
     }
 
 
