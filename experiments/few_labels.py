@@ -13,7 +13,6 @@ the labels that ``fine-tuning`` learns from.
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,15 +24,9 @@ from experiments.classifiers import (
     of_counts,
     splits_of,
 )
-from experiments.fine_tuning import by_regression, smoke_start
+from experiments.fine_tuning import by_regression, vectors
 from experiments.lab import Experiment, Record, RunContext
-from transformer_course.checkpoints.pretrained import (
-    load_bert,
-    minilm_folder,
-    sentence_vectors,
-)
 from transformer_course.data.labelled import LabelledSplits
-from transformer_course.models.bert import Bert
 
 LABELS = (85, 855, 8552)
 DRAWS = (0, 1, 2, 3, 4)
@@ -82,34 +75,28 @@ def of_nb_svm(splits: LabelledSplits, context: RunContext) -> Answer:
     return votes
 
 
-@lru_cache(maxsize=8)
-def vectors_of(texts: tuple[str, ...], smoke: bool) -> Tensor:
-    """MiniLM's vector of each text; in a smoke test a tiny encoder's."""
-    if smoke:
-        start = smoke_start()
-        body, pieces = Bert(start.config), start.tokenizer
-    else:
-        body, pieces = load_bert(minilm_folder())
-    return sentence_vectors(body, pieces, texts)
-
-
 def of_vectors(splits: LabelledSplits, context: RunContext) -> Answer:
-    """Learned from vectors of sentences, with the best ``C`` on dev."""
+    """Learned from MiniLM's vectors, with the best ``C`` on dev."""
 
-    def vectors(texts: Sequence[str]) -> Tensor:
-        return vectors_of(tuple(texts), context.smoke)
+    def vectors_of(texts: Sequence[str]) -> Tensor:
+        return vectors(tuple(texts), context.smoke)
 
     known, dev = (
-        (vectors(part.texts), part.labels)
+        (vectors_of(part.texts), part.labels)
         for part in (splits.train, splits.dev)
     )
-    return lambda texts: by_regression(known, dev, (vectors(texts), None))[1]
+
+    def answer(texts: Sequence[str]) -> Tensor:
+        _, shares = by_regression(known, dev, (vectors_of(texts), None))
+        return shares
+
+    return answer
 
 
 def of_both(splits: LabelledSplits, context: RunContext) -> Answer:
     """The mean of the probabilities by counts and by vectors."""
-    counts, vectors = (way(splits, context) for way in (of_tf_idf, of_vectors))
-    return lambda texts: (counts(texts) + vectors(texts)) / 2
+    ways = [way(splits, context) for way in (of_tf_idf, of_vectors)]
+    return lambda texts: sum(way(texts) for way in ways) / len(ways)
 
 
 WAYS = {
