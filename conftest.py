@@ -82,7 +82,7 @@ def _skip_what_lacks(items: list[pytest.Item]) -> None:
                 reason = (
                     f"{item.path.name}{name} needs {', '.join(missing)}, "
                     "which this machine lacks: fetch it by transformer-course "
-                    "data fetch or make weights"
+                    "data fetch, make weights or make antiberty"
                 )
                 item.add_marker(pytest.mark.skip(reason))
                 break

@@ -12,8 +12,9 @@ An encoder of characters reads every passage of ``authors`` to its end; its
 rate is chosen on dev, among those of ``authors-rates``.
 
 Of the test set all guesses are stored, with an interval that draws sentences
-or works anew; of polarity also how the class token of a trained encoder looks
-at some sentences, and what becomes of its answers if its weights are changed.
+or works anew; of polarity also the probabilities of a small encoder with and
+without label smoothing, how the class token of a trained encoder looks at some
+sentences, and what becomes of its answers if its weights are changed.
 """
 
 from collections import Counter
@@ -163,7 +164,6 @@ def trained(
     settings: Settings,
     splits: LabelledSplits,
     start: Start | None = None,
-    frozen: bool = False,
 ) -> Trained:
     """Train for all epochs; the last weights are taken, dev is not asked.
 
@@ -172,7 +172,6 @@ def trained(
             and not the text that the pieces are learned from.
         splits: all of the corpus.
         start: a pre-trained model; its weights and its pieces are taken.
-        frozen: train what stands above the encoder alone.
     """
     task, data = find_task(settings.task), settings.data
     tokenizer = start.tokenizer if start else None
@@ -185,8 +184,6 @@ def trained(
     model = checkpoint.build(sized(settings.model, tokenizer))
     if start:
         init_from(model, start.weights)
-    if frozen:
-        model.bert.requires_grad_(False)
     train = splits.train.take(range(size))
     _, batches = task.prepare(settings, train, tokenizer)
     optimizer = make_optimizer(model, settings.train)
@@ -286,8 +283,8 @@ def attention_maps_of(made: Trained, lines: Sequence[str]) -> list[Record]:
     return found
 
 
-def rounded(row: Tensor) -> list[float]:
-    return [round(value, 4) for value in row.tolist()]
+def rounded(row: Tensor, digits: int = 4) -> list[float]:
+    return [round(value, digits) for value in row.tolist()]
 
 
 def change_attention(made: Trained, text: LabelledText) -> Record:
@@ -375,6 +372,8 @@ class Method:
     """Unit that is counted: word, or char."""
     grams: tuple[int, int] = (1, 1)
     """The shortest and the longest run of them."""
+    sure: bool = False
+    """Keeps how probable it finds the second class, on dev and test."""
 
     def measure(self, seed: int, context: RunContext) -> Record:
         """Train, and judge by the test set."""
@@ -390,11 +389,16 @@ class Method:
             settings = settings_for(self.preset, seed, context, **self.changes)
             made = trained(settings, splits)
             answer = lambda texts: probabilities(*made, texts)  # noqa: E731
-        record["dev"] = classification_scores(
-            splits.dev, answer(splits.dev.texts)
+        of_dev, found = (
+            answer(part.texts) for part in (splits.dev, splits.test)
         )
-        found = answer(splits.test.texts)
+        record["dev"] = classification_scores(splits.dev, of_dev)
         record["test"] = classification_scores(splits.test, found)
+        if self.sure:
+            record["positive"] = {
+                part: rounded(shares[:, 1], digits=6)
+                for part, shares in (("dev", of_dev), ("test", found))
+            }
         record["guesses"] = found.argmax(dim=-1).tolist()
         record |= by_class(splits.test, record["guesses"])
         if self.changes is SMALLER:
@@ -453,6 +457,20 @@ METHODS = {
         "polarity",
         changes=SMALLER,
     ),
+    "sure/smoothed": Method(
+        "the encoder half as wide, and how sure it is",
+        POLARITY,
+        "polarity",
+        changes=dict(SMALLER),
+        sure=True,
+    ),
+    "sure/unsmoothed": Method(
+        "the same, without label smoothing",
+        POLARITY,
+        "polarity",
+        changes=SMALLER | {"loss__label_smoothing": 0.0},
+        sure=True,
+    ),
     "authors-counts": Method(
         "TF-IDF of characters", AUTHORS, analyzer="char", grams=(1, 3)
     ),
@@ -501,7 +519,7 @@ EXPERIMENT = Experiment(
     seeds_of={
         name: (0,) for name, method in METHODS.items() if not method.preset
     }
-    | {"authors-rates": (0,)},
+    | {"authors-rates": (0,), "sure": (0,)},
     settings=lambda: {
         "credit": CREDIT,
         "about": {name: method.about for name, method in METHODS.items()},

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from experiments.classifiers import classification_scores, splits_of
-from experiments.fine_tuning import EPOCHS, RATES
+from experiments.fine_tuning import EPOCHS, RATE
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.checkpoints.pretrained import minilm_folder
 from transformer_course.models.bert import mean_of_tokens
@@ -65,9 +65,7 @@ def measure(_: None, seed: int, context: RunContext) -> Record:
     train = splits.train.take(range(min(LABELS, len(splits.train))))
     set_seed(seed)
     model = PeersClassifier(context.smoke)
-    optimizer = torch.optim.AdamW(
-        model.parameters(), RATES["fine-tuned"], weight_decay=0.01
-    )
+    optimizer = torch.optim.AdamW(model.parameters(), RATE, weight_decay=0.01)
     epochs = context.limit(EPOCHS[LABELS])
     steps = epochs * -(-len(train) // BATCH)
     schedule = get_cosine_schedule_with_warmup(
@@ -104,5 +102,5 @@ EXPERIMENT = Experiment(
     chapter="18_bert",
     variants={f"{LABELS}/transformers": None},
     measure=measure,
-    settings=lambda: {"rate": RATES["fine-tuned"], "batch": BATCH},
+    settings=lambda: {"rate": RATE, "batch": BATCH},
 )

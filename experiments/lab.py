@@ -131,7 +131,7 @@ class Experiment(Job):
     seeds_of: Mapping[str, Sequence[int]] = dataclasses.field(
         default_factory=dict
     )
-    """The seeds of groups that have fewer."""
+    """The seeds of variants, or of their groups, that have fewer."""
     settings: Callable[[], Record] = dict
     """Settings that all records share, to be stored with them."""
     default_variants: tuple[str, ...] = ()
@@ -174,9 +174,12 @@ class Experiment(Job):
             Cell(variant, seed)
             for seed in seeds
             for variant in chosen
-            if seed in self.seeds_of.get(_group(variant), self.seeds)
+            if seed
+            in self.seeds_of.get(
+                variant, self.seeds_of.get(_group(variant), self.seeds)
+            )
         ]
-        if lost := sorted(set(seeds) - {cell.seed for cell in found}):
+        if lost := sorted(set(context.seeds) - {cell.seed for cell in found}):
             raise ConfigError(
                 f"{self.name} has no variant among these with the seed "
                 f"{lost[0]}; its seeds: {', '.join(map(str, self.seeds))}."

@@ -25,7 +25,8 @@ def surprise(
     learned: Iterable[str], targets: list[str], vocab_size: int
 ) -> float:
     """Nats per character of sentences, the end counted."""
-    model = KneserNey([text + END for text in learned], ORDER, vocab_size)
+    texts = [text + END for text in learned]
+    model = KneserNey(texts, ORDER, vocab_size, discounts=1)
     nats = sum(model.nll(text + END) for text in targets)
     return round(nats / sum(len(text + END) for text in targets), 4)
 

@@ -3,7 +3,8 @@
 The text is cut up by the tokenizer of that model's training, so that
 perplexities can be compared token by token, and then by characters. Held-out
 works are scored, chapter by chapter: ``texts.npz`` holds the nats of each
-(PART-UNIT-ORDER). The longest model of characters also writes a few texts.
+(PART-UNIT-ORDER; with one discount in place of three, PART-UNIT-one). The
+order of characters that is best on dev also writes a few texts.
 """
 
 import random
@@ -21,7 +22,7 @@ from transformer_course.models.ngram import KneserNey
 from transformer_course.training.run.folder import RunFolder
 from transformer_course.training.tasks.table import find_task
 
-ORDERS = (1, 2, 3, 4, 5)
+ORDERS = (1, 2, 3, 4, 5, 6)
 DRAWN = 5
 """Texts that are drawn."""
 LENGTH = 60
@@ -60,22 +61,32 @@ def compare(cut, vocabulary: list, splits, unit: str) -> tuple:
     """Every order, learned from the training works.
 
     Returns:
-        A row for each order, the nats of each text, the longest model.
+        A row for each order, and last, with one discount in place of three,
+        the order that is best on dev; the nats of each text; the model of
+        that order, with three.
     """
     parts = {
         name: [cut(text) for text in getattr(splits, name).tgt]
         for name in ("train", "dev", "test")
     }
     rows, kept = [], {}
+
+    def score_by(model: KneserNey, name: str) -> dict:
+        row = {"order": model.order}
+        for part in ("dev", "test"):
+            nats = [model.nll(text) for text in parts[part]]
+            row[part] = score(nats, parts[part], getattr(splits, part).tgt)
+            kept[f"{part}-{unit}-{name}"] = np.array(nats, dtype=np.float32)
+        return row
+
+    best = None
     for order in ORDERS:
         model = KneserNey(parts["train"], order, len(vocabulary))
-        row = {"order": order}
-        for name in ("dev", "test"):
-            nats = [model.nll(text) for text in parts[name]]
-            row[name] = score(nats, parts[name], getattr(splits, name).tgt)
-            kept[f"{name}-{unit}-{order}"] = np.array(nats, dtype=np.float32)
-        rows.append(row)
-    return rows, kept, model
+        rows.append(score_by(model, str(order)))
+        if rows[-1] is min(rows, key=lambda row: row["dev"]["nll"]):
+            best = model
+    plain = KneserNey(parts["train"], best.order, len(vocabulary), discounts=1)
+    return [*rows, score_by(plain, "one")], kept, best
 
 
 def analyse(context: RunContext) -> Iterator[str]:
@@ -99,8 +110,9 @@ def analyse(context: RunContext) -> Iterator[str]:
     about = {
         **made_of("soseki-ngrams", context),
         "seed": SEED,
-        "pieces": pieces,
-        "characters": letters,
+        "pieces": pieces[:-1],
+        "characters": letters[:-1],
+        "one_discount": {"pieces": pieces[-1], "characters": letters[-1]},
         "drawn": [draw(model, characters, seed) for seed in drawn],
     }
     store.write_json(context.folder / "ngrams.json", about, indent=1)

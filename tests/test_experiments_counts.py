@@ -19,6 +19,7 @@ from experiments import (
 from experiments.classifiers import by_passage
 from experiments.haiku import Shelf
 from experiments.leaks import END, ORDER, signs_of, split_at_random
+from experiments.one_side import Neighbours
 from experiments.surprise import nats_of_texts, of_part
 from transformer_course.batches.pairs import padded_batch
 from transformer_course.data.labelled import LabelledSplits, LabelledText
@@ -65,7 +66,7 @@ TEXT = [line for chapter in CHAPTERS for line in chapter]
 def test_surprise_is_the_mean_over_characters_and_the_end():
     signs = signs_of(CHAPTERS)
     assert signs == len(set("".join(TEXT)) | {END})
-    model = KneserNey([line + END for line in TEXT], ORDER, signs)
+    model = KneserNey([line + END for line in TEXT], ORDER, signs, discounts=1)
     nats = model.nll("犬が寝る。" + END) + model.nll("猫" + END)
     found = leaks.surprise(TEXT, ["犬が寝る。", "猫"], signs)
     assert found == pytest.approx(nats / 8, abs=1e-4)
@@ -224,3 +225,23 @@ def test_verdicts_stay_with_the_text_that_they_are_about():
     assert kept == known | {"kind": "word"}
     other = translation_errors.annotated("a dog", "犬 だ", notes)
     assert other["verdict"] == other["kind"] == ""
+
+
+# --- neighbours --------------------------------------------------------------
+
+
+def test_both_neighbours_say_more_than_the_left_one_and_that_than_none():
+    rows = (
+        ["a x b".split()] * 2 + ["a y c".split()] * 3 + ["d z e".split()] * 9
+    )
+    counts = Neighbours(rows)
+    assert counts.guess("a", "b") == "x"
+    assert counts.guess("a", "never") == "y"
+    assert counts.guess("never", "b") == "z"
+
+
+def test_nothing_is_counted_around_a_hidden_word():
+    counts = Neighbours([["a", None, "b", "c", "d"], ["a", "x", "b"]])
+    assert counts.guess("a", "b") == "x"
+    assert counts.guess("b", "d") == "c"
+    assert "b" not in {counts.guess(left, "c") for left in ("a", None)}

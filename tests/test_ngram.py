@@ -19,10 +19,11 @@ def total(model: KneserNey, context: list[str]) -> float:
     return sum(model.probability(context, word) for word in words)
 
 
+@pytest.mark.parametrize("discounts", [1, 3])
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 @pytest.mark.parametrize("context", CONTEXTS, ids=" ".join)
-def test_probabilities_sum_to_one(order, context):
-    model = KneserNey(TEXTS, order, len(WORDS) + 3)
+def test_probabilities_sum_to_one(order, context, discounts):
+    model = KneserNey(TEXTS, order, len(WORDS) + 3, discounts)
     assert total(model, context) == pytest.approx(1)
     assert model.probability(context, "unseen 0") > 0
 
@@ -47,6 +48,17 @@ def test_one_order_is_the_discounted_share():
     )
 
 
+def test_three_discounts_are_those_of_chen_and_goodman():
+    """n₁ to n₄ are 4, 3, 2 and 1, so Y = 4 / (4 + 2 · 3)."""
+    text = list("abcd" + "eeffgg" + "hhhiii" + "jjjj")
+    model = KneserNey([text], 1, 10)
+    taken = [0.4, 2 - 3 * 0.4 * 2 / 3, 3 - 4 * 0.4 * 1 / 2]
+    rest = (4 * taken[0] + 3 * taken[1] + 3 * taken[2]) / len(text)
+    for token, count in {"a": 1, "e": 2, "h": 3, "j": 4}.items():
+        kept = (count - taken[min(count, 3) - 1]) / len(text)
+        assert model.probability([], token) == pytest.approx(kept + rest / 10)
+
+
 def test_a_longer_context_helps_on_text_that_is_learned():
     nll = [
         sum(KneserNey(TEXTS, order, len(WORDS)).nll(t) for t in TEXTS)
@@ -66,9 +78,13 @@ def test_the_nll_is_that_of_token_after_token():
 
 
 @pytest.mark.parametrize(
-    ("texts", "order", "message"),
-    [(TEXTS, 0, "order is 0"), ([[], []], 2, "no text")],
+    ("texts", "order", "discounts", "message"),
+    [
+        (TEXTS, 0, 3, "order is 0"),
+        ([[], []], 2, 3, "no text"),
+        (TEXTS, 2, 2, "discounts is 2"),
+    ],
 )
-def test_what_cannot_be_counted_is_refused(texts, order, message):
+def test_what_cannot_be_counted_is_refused(texts, order, discounts, message):
     with pytest.raises(ConfigError, match=message):
-        KneserNey(texts, order, 9)
+        KneserNey(texts, order, 9, discounts)

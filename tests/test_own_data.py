@@ -12,6 +12,7 @@ from PIL import Image
 from transformer_course.cli.texts import score
 from transformer_course.data import own_book, own_images, own_labels
 from transformer_course.errors import CorpusError
+from transformer_course.inference.images import read_images
 from transformer_course.inference.model import TrainedModel
 from transformer_course.models.bert_config import TextClassifierConfig
 from transformer_course.models.vit_config import VisionConfig
@@ -87,6 +88,27 @@ def test_a_csv_file_is_read_by_its_header_whatever_the_order(table):
     assert all(t.startswith('he said, "day') for t in splits.train.texts)
     other = table(rows, "other.csv", ("sentiment", "sentence"))
     assert "'sentiment, sentence'" in refused(own_labels.load, (other,), None)
+
+
+@pytest.mark.parametrize("delimiter", ";\t")
+def test_a_csv_file_of_a_program_may_have_other_delimiters(
+    tmp_path, delimiter
+):
+    rows = [(label, f"{text}, he said") for text, label in sentences()]
+    file = tmp_path / "texts.csv"
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        lines = csv.writer(stream, delimiter=delimiter)
+        lines.writerows([("label", "text"), *rows])
+    splits = own_labels.load((str(file),), None)
+    assert all(t.endswith(", he said") for t in splits.train.texts)
+
+
+def test_labels_that_stand_first_are_noticed(table):
+    rows = [(label, text) for text, label in sentences()]
+    said = refused(own_labels.load, (table(rows),), None)
+    assert "2 different texts and 120 different labels" in said
+    named = table(rows, header=("label", "text"))
+    assert own_labels.load((named,), None).train.names == ("bad", "good")
 
 
 def test_a_group_stays_together_and_so_do_equal_texts(table):
@@ -173,7 +195,8 @@ def test_a_classifier_of_ones_own_texts_is_trained_and_scored(
     matrix, picture = tmp_path / "m.csv", tmp_path / "m.svg"
     capsys.readouterr()
     score(folder, confusion=(matrix, picture))
-    assert "macro F1" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "of 21 texts right" in said and "macro F1" in said
     with matrix.open(encoding="utf-8", newline="") as stream:
         header, *body = csv.reader(stream)
     assert header == ["class", "as bad", "as good", "as そのほか"]
@@ -242,6 +265,26 @@ def test_grey_images_have_one_channel(tmp_path):
             )
     splits = own_images.load((str(tmp_path),), None, 9)
     assert splits.train.images.shape == (4, 1, 9, 9)
+
+
+def test_deep_and_transparent_images_are_read_alike_for_both(tmp_path):
+    grey = np.linspace(0, 65_535, 81).reshape(9, 9)
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        for n in range(3):
+            deep = Image.fromarray((grey / (n + 1)).astype(np.uint16))
+            deep.save(tmp_path / name / f"{n}.png")
+    clear = tmp_path / "a" / "clear.png"
+    Image.new("RGBA", (20, 10), (255, 0, 0, 0)).save(clear)
+    splits = own_images.load((str(tmp_path),), None, 9)
+    used = {"image_size": 9, "patch_size": 3, "channels": 3}
+    config = VisionConfig(**used, d_model=16, d_ff=16, n_heads=2)
+    found = read_images(sorted(tmp_path.glob("*/*.png")), config, fit=True)
+    assert (found[3] == 255).all()  # white where nothing is
+    assert found[0].float().mean() == pytest.approx(127, abs=1)
+    whole = torch.cat([part.images for part in parts(splits)])
+    for image in found:
+        assert (whole == image).flatten(1).all(dim=1).any()
 
 
 def test_a_folder_without_classes_is_refused(folder, tmp_path):

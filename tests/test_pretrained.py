@@ -18,6 +18,7 @@ from transformer_course.checkpoints.pretrained import (
     read_start,
     sentence_vectors,
 )
+from transformer_course.decoding.fill import fill
 from transformer_course.errors import (
     CheckpointError,
     CourseError,
@@ -280,6 +281,17 @@ def test_a_missing_head(folder, tensors):
     assert_refused(
         folder, "a BERT without the heads of its pre-training", load=load_found
     )
+
+
+def test_a_masked_model_that_was_asked_nothing_else(folder, tensors, original):
+    """Without a pooler, and without what says whether B follows."""
+    words = {n: t for n, t in tensors.items() if "cls.predictions" in n}
+    write(folder, body_alone(tensors) | words)
+    found = load_found(folder)
+    assert torch.equal(found.model(IDS)[0], original(IDS)[0])
+    assert not found.model.config.next_sentence
+    guesses = fill(found.model, found.tokenizer, "cats [MASK] milk", 3)
+    assert [len(place) for place in guesses] == [3]
 
 
 def test_a_weight_that_is_not_finite(folder, tensors):

@@ -28,6 +28,7 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 from transformer_course import files
+from transformer_course.checkpoints.antiberty import ANTIBERTY, antiberty_file
 from transformer_course.checkpoints.pretrained import MINILM, minilm_folder
 from transformer_course.checkpoints.smollm2 import SMOLLM2, smollm2_file
 from transformer_course.data.download import is_available
@@ -45,6 +46,7 @@ FIXED_METADATA = {
 }
 WEIGHTS = {
     "minilm": (MINILM, minilm_folder),
+    "antiberty": (ANTIBERTY, antiberty_file),
     "smollm2": (SMOLLM2, smollm2_file),
 }
 """Published weights, as metadata call them: their package, and its finder."""
@@ -180,7 +182,7 @@ def run_each(paths: list[Path], work: Callable[[Path], str]) -> int:
                 f"skipped: it needs {', '.join(missing)}, which is not on "
                 "this machine; fetch it: "
                 + (
-                    "make weights"
+                    "make weights antiberty"
                     if missing[0] in dict(WEIGHTS.values())
                     else f"transformer-course data fetch {missing[0]}"
                 )

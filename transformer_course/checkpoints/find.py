@@ -20,12 +20,13 @@ CHECKPOINTS = ("average", "best", "last")
 
 def find(path: Path) -> Path:
     """The checkpoint of a path: that of a model that comes with the course,
-    the chosen one of a run, the published weights of "minilm" or "smollm2",
-    or the path itself.
+    the chosen one of a run, the published weights of "minilm", "antiberty" or
+    "smollm2", or the path itself.
 
     Raises:
         CheckpointError: there is none; the message names runs nearby.
-        CourseError: the package of "minilm" or "smollm2" is not installed.
+        CourseError: the package of "minilm", "antiberty" or "smollm2" is not
+            installed.
     """
     found = shipped.find(path) or chosen_checkpoint(path)
     if found is not None:
@@ -34,6 +35,10 @@ def find(path: Path) -> Path:
         from transformer_course.checkpoints.pretrained import minilm_folder
 
         return minilm_folder()
+    if str(path) == "antiberty" and not path.exists():
+        from transformer_course.checkpoints.antiberty import antiberty_folder
+
+        return antiberty_folder()
     if str(path) == "smollm2" and not path.exists():
         from transformer_course.checkpoints.smollm2 import smollm2_file
 

@@ -173,12 +173,16 @@ def load_published(
 ) -> Checkpoint:
     """A published BERT with the heads of its pre-training.
 
+    Many masked models were not asked whether B follows. What answers that is
+    then zeros here, and ``next_sentence`` is False.
+
     Args:
         folder: one that :func:`~.checkpoint.is_published`.
         device: see :func:`.checkpoint.load`.
 
     Raises:
-        CheckpointError: as for :func:`read_start`, and where it has no heads.
+        CheckpointError: as for :func:`read_start`, and where it has no head
+            for words.
         TokenizerError: as for :func:`read_start`.
     """
     config, tokenizer, weights = _published(folder)
@@ -188,6 +192,15 @@ def load_published(
             "compare sentences with it (similar), or fine-tune it (train "
             "polarity --from)."
         )
+    if "to_next.weight" not in weights:
+        config = replace(config, next_sentence=False)
+        d = config.d_model
+        weights = {
+            "pooler.project.weight": torch.zeros(d, d),
+            "pooler.project.bias": torch.zeros(d),
+            "to_next.weight": torch.zeros(2, d),
+            "to_next.bias": torch.zeros(2),
+        } | weights
     model = _filled(BertPreTraining, config, weights, folder)
     model = model.to(device or torch.get_default_device())
     return Checkpoint(model, tokenizer, {"task": "pre_training"}, None)

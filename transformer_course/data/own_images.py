@@ -24,7 +24,7 @@ from transformer_course.errors import CorpusError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 """Names of files that are taken for images."""
-GREY = ("1", "L", "LA", "I;16")
+GREY = ("1", "L", "LA")
 """Pillow's modes without colours."""
 
 
@@ -57,20 +57,15 @@ def load(
 @lru_cache(maxsize=1)
 def _read(folder: Path, digest: tuple[str, ...], size: int) -> ImageSplits:
     """As :func:`load`, once for each content."""
-    found = _images(folder)
+    found = _squares(folder, size)
     counts = Counter(path.parent.name for path in found)
     names = class_names(counts)
     _check_classes(folder, counts)
     warn_unequal(str(folder), counts)
-    if any(image.size != (size, size) for image in found.values()):
-        log(
-            f"the middle square of each image is scaled to {size} × {size} "
-            "pixels: a larger --model.image-size keeps more of it"
-        )
-    colours = any(image.mode not in GREY for image in found.values())
+    colours = any(square.mode == "RGB" for square in found.values())
     pixels = [
-        _pixels(image, size, "RGB" if colours else "L")
-        for image in found.values()
+        _pixels(square.convert("RGB" if colours else "L"))
+        for square in found.values()
     ]
     whole = ImageSet(
         torch.stack(pixels),
@@ -80,21 +75,38 @@ def _read(folder: Path, digest: tuple[str, ...], size: int) -> ImageSplits:
     return _split(list(found), whole)
 
 
-def _images(folder: Path) -> dict[Path, Image.Image]:
-    """The images of all classes; files that cannot be read are named."""
-    found = {}
+def _squares(folder: Path, size: int) -> dict[Path, Image.Image]:
+    """The middle square of each image, scaled; files that cannot be read are
+    named. No more than one image is in memory at its own size."""
+    found, scaled = {}, False
     for path in sorted(folder.glob("*/*")):
         if path.suffix.lower() not in SUFFIXES:
             continue
         try:
             with warnings.catch_warnings(action="ignore"):
                 image = ImageOps.exif_transpose(Image.open(path))
-                image.load()
+                found[path] = middle_square(image, size)
         except (OSError, ValueError, Image.DecompressionBombError) as error:
             log(f"warning: {path} cannot be read and is left out ({error})")
         else:
-            found[path] = image
+            scaled |= image.size != (size, size)
+    if scaled:
+        log(
+            f"the middle square of each image is scaled to {size} × {size} "
+            "pixels: a larger --model.image-size keeps more of it"
+        )
     return found
+
+
+def middle_square(image: Image.Image, size: int) -> Image.Image:
+    """Grey or RGB, scaled, and on white where the image is transparent."""
+    if image.mode.startswith("I"):  # 16 bits of grey
+        image = Image.fromarray((np.asarray(image) // 256).astype(np.uint8))
+    mode = "L" if image.mode in GREY else "RGB"
+    if image.has_transparency_data:
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image.convert("RGBA"))
+    return ImageOps.fit(image.convert(mode), (size, size))
 
 
 def _check_classes(folder: Path, counts: Counter[str]) -> None:
@@ -108,18 +120,14 @@ def _check_classes(folder: Path, counts: Counter[str]) -> None:
             raise CorpusError(
                 f"the class {name!r} of {folder} has {count} images that can "
                 f"be read: expected at least {FEWEST}, since some of each "
-                "class are held out."
+                "class are held out. Add some, or take its folder away."
             )
 
 
-def _pixels(image: Image.Image, size: int, mode: str) -> Tensor:
+def _pixels(square: Image.Image) -> Tensor:
     """Shape: (channels, size, size)."""
-    if image.has_transparency_data:
-        white = Image.new("RGBA", image.size, "white")
-        image = Image.alpha_composite(white, image.convert("RGBA"))
-    square = ImageOps.fit(image.convert(mode), (size, size))
     pixels = torch.from_numpy(np.array(square))
-    return pixels.reshape(size, size, -1).permute(2, 0, 1)
+    return pixels.reshape(*square.size, -1).permute(2, 0, 1)
 
 
 def _split(paths: list[Path], whole: ImageSet) -> ImageSplits:

@@ -1,9 +1,9 @@
 """Labelled texts of one's own: a table of texts and their classes.
 
 A tab-separated file holds a text and its label in each line; one whose name
-ends in ``.csv`` has commas, quotes where they are needed, and a header. A
-third column, ``group``, says which texts belong together: all lines of a group
-stay in one part.
+ends in ``.csv`` has a header, commas or semicolons as the header has them, and
+quotes where they are needed. A third column, ``group``, says which texts
+belong together: all lines of a group stay in one part.
 """
 
 import csv
@@ -91,9 +91,17 @@ def _rows(file: str) -> list[Row]:
         CorpusError: as :func:`load`.
     """
     lines = read_lines(file)
-    commas = file.lower().endswith(".csv")
-    how = {} if commas else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-    reader = csv.reader(io.StringIO("\n".join(lines)), strict=True, **how)
+    named_csv = file.lower().endswith(".csv")
+    delimiter = (
+        max(",;\t", key="".join(lines[:1]).count) if named_csv else "\t"
+    )
+    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+    reader = csv.reader(
+        io.StringIO("\n".join(lines)),
+        strict=True,
+        delimiter=delimiter,
+        quoting=quoting,
+    )
     try:
         table = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
@@ -107,16 +115,25 @@ def _rows(file: str) -> list[Row]:
     header = _header(table[0][1])
     if header:
         table = table[1:]
-    elif commas:
+    elif named_csv:
+        first = ", ".join(table[0][1])
         raise CorpusError(
-            f"the header of {file} is {', '.join(table[0][1])!r}: expected "
-            "columns named text and label, and perhaps group. Name them so."
+            f"the first line of {file} is {first[:80]!r}: expected a header "
+            "with columns named text and label, and perhaps group. Name them "
+            "so."
         )
     places = header or {"text": 0, "label": 1, "group": 2}
     rows = [_row(file, number, row, places) for number, row in table]
     filled = [row for row in rows if row[0]]
     if blank := len(rows) - len(filled):
         log(f"warning: {blank:,} lines of {file} with no text are left out.")
+    texts, labels = ({row[column] for row in filled} for column in (0, 1))
+    if not header and 10 * len(texts) < len(labels):
+        raise CorpusError(
+            f"{file} has {len(texts)} different texts and {len(labels):,} "
+            "different labels: does the label stand first? Then put a line "
+            "above that names the columns: label, a tab, text."
+        )
     return filled
 
 

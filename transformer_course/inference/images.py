@@ -10,6 +10,7 @@ from jaxtyping import UInt8
 from PIL import Image, ImageOps
 from torch import Tensor
 
+from transformer_course.data.own_images import middle_square
 from transformer_course.errors import CorpusError
 from transformer_course.models.config import AnyModelConfig
 
@@ -32,7 +33,8 @@ def read_image(
     Args:
         path: PNG, JPEG or another format that Pillow reads.
         config: size and channels of the model's input.
-        fit: crop the middle square, scale it and convert its colours.
+        fit: crop the middle square, scale it and convert its colours, as in
+            a training on images of one's own.
 
     Raises:
         CorpusError: the file is no image or is damaged, or has another size
@@ -46,7 +48,7 @@ def read_image(
         ):
             image = ImageOps.exif_transpose(image)
             if fit:
-                image = ImageOps.fit(image.convert(mode), (side, side))
+                image = middle_square(image, side).convert(mode)
             image.load()
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise CorpusError(

@@ -1,6 +1,6 @@
 """Counting n-grams: the baseline of the language model (chapter 16).
 
-Interpolated Kneser–Ney smoothing, with one discount for each order: what a
+Interpolated Kneser–Ney smoothing, with three discounts for each order: what a
 language model was before neural networks, and what one has to beat.
 """
 
@@ -16,36 +16,44 @@ START = None
 
 
 class KneserNey:
-    """An n-gram model with interpolated Kneser–Ney smoothing.
+    """An n-gram model with modified Kneser–Ney smoothing, interpolated.
 
     The longest context counts how often a token followed it. Shorter ones
     count *in how many different contexts* it did: "Francisco" is frequent,
     but follows one word only. From each count a discount is taken, and what
     is taken goes to the next shorter context; the last one is uniform over
-    the vocabulary. Kneser and Ney 1995; Chen and Goodman 1999, section 2.7,
-    with the discount n1 / (n1 + 2 n2) of each order.
+    the vocabulary. Each order has a discount for counts of 1, one for 2 and
+    one for more (Chen and Goodman 1999, section 3), or, before that, the same
+    for all (Kneser and Ney 1995).
 
     Args:
         texts: what to learn from.
         order: tokens in the longest n-gram, context and token.
         vocab_size: number of tokens that can come up.
+        discounts: of each order, 3 or 1.
 
     Raises:
-        ConfigError: order below 1, or no text.
+        ConfigError: order below 1, other discounts, or no text.
     """
 
     def __init__(
-        self, texts: Sequence[Sequence[Token]], order: int, vocab_size: int
+        self,
+        texts: Sequence[Sequence[Token]],
+        order: int,
+        vocab_size: int,
+        discounts: int = 3,
     ):
         if order < 1:
             raise ConfigError(f"order is {order}: it must be at least 1.")
+        if discounts not in (1, 3):
+            raise ConfigError(f"discounts is {discounts}: it must be 1 or 3.")
         if not any(texts):
             raise ConfigError("there is no text to count n-grams in.")
         self.order, self.vocab_size = order, vocab_size
         counts = _ngrams(texts, order)
         self._levels = []
         for _ in range(order):
-            self._levels.append(_Level(counts))
+            self._levels.append(_Level(counts, discounts))
             # a shorter n-gram counts once for each token found before it
             counts = Counter(ngram[1:] for ngram in counts)
         self._levels.reverse()
@@ -71,26 +79,41 @@ class KneserNey:
 class _Level:
     """The n-grams of one length: counts, and what to set aside."""
 
-    def __init__(self, counts: Counter):
-        self.counts = counts
+    def __init__(self, counts: Counter, discounts: int):
+        self.counts, self.discounts = counts, _discounts(counts, discounts)
         self.total: dict[tuple, int] = defaultdict(int)
-        self.kinds: dict[tuple, int] = defaultdict(int)
+        self.rest: dict[tuple, float] = defaultdict(float)
         for ngram, count in counts.items():
             self.total[ngram[:-1]] += count
-            self.kinds[ngram[:-1]] += 1
-        once, twice = (
-            sum(count == n for count in counts.values()) for n in (1, 2)
-        )
-        self.discount = once / (once + 2 * twice) if once else 0.5
+            self.rest[ngram[:-1]] += self.discounts[min(count, 3)]
 
     def interpolate(self, context: tuple, token: Token, shorter: float):
         """Discounted share of the count, plus the rest by ``shorter``."""
         total = self.total.get(context, 0)
         if not total:
             return shorter
-        kept = max(0.0, self.counts[(*context, token)] - self.discount)
-        rest = self.discount * self.kinds[context]
-        return (kept + rest * shorter) / total
+        count = self.counts[(*context, token)]
+        kept = count - self.discounts[min(count, 3)]
+        return (kept + self.rest[context] * shorter) / total
+
+
+def _discounts(counts: Counter, number: int) -> list[float]:
+    """What is taken from a count of 0, 1, 2, and 3 or more.
+
+    With nₖ counts equal to k and Y = n₁ / (n₁ + 2 n₂), from k is taken
+    k - (k + 1) Y nₖ₊₁ / nₖ, or Y from all. Where nₖ or nₖ₊₁ is 0, k loses what
+    k - 1 does.
+    """
+    n = Counter(counts.values())
+    share = n[1] / (n[1] + 2 * n[2]) if n[1] else 0.5
+    if number == 1:
+        return [0.0, share, share, share]
+    taken = [0.0, share]
+    for k in (2, 3):
+        known = n[k] and n[k + 1]
+        own = k - (k + 1) * share * n[k + 1] / n[k] if known else taken[-1]
+        taken.append(max(0.0, own))
+    return taken
 
 
 def _ngrams(texts: Sequence[Sequence[Token]], order: int) -> Counter:

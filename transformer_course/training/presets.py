@@ -46,6 +46,7 @@ from transformer_course.training.config import (
     Experiment,
     LoopConfig,
     LossConfig,
+    SequenceLossConfig,
 )
 
 FINE_TUNING = LoopConfig(
@@ -158,6 +159,7 @@ _PRESETS = (
         ModernConfig(dropout=0.2),
         replace(_SHORT, epochs=10),
         "language_modelling",
+        SequenceLossConfig(label_smoothing=0.0),
     ),
     Experiment(
         "aozora-bert",

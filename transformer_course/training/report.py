@@ -115,7 +115,7 @@ class Evaluation:
         f1 = f1_by_class(counts)
         say(
             f"{title}: {int(right.sum()):,} of {total:,} "
-            f"{self.task.kind.input} right, accuracy "
+            f"{self.task.kind.input.removesuffix('s')}s right, accuracy "
             f"{int(right.sum()) / total:.4f}, macro F1 {f1.mean():.4f}"
         )
         for label, name in enumerate(names):

@@ -83,7 +83,13 @@ def first_pairs(splits: Splits, size: int | None) -> Splits:
 def train_tokenizer(lines: list[str], experiment: Experiment) -> Tokenizer:
     """A tokenizer with the size and the kind of subwords of the settings."""
     size, kind = experiment.model.vocab_size, experiment.data.pieces
-    return Tokenizer.train(lines, size, kind)
+    tokenizer = Tokenizer.train(lines, size, kind)
+    if tokenizer.vocab_size < size and kind in ("unigram", "bpe"):
+        log(
+            f"{len(lines):,} lines fill {tokenizer.vocab_size:,} pieces, not "
+            f"the {size:,} asked for"
+        )
+    return tokenizer
 
 
 def bucketed(pairs: list[IdPair], experiment: Experiment) -> BucketedBatches:
