@@ -35,7 +35,7 @@ from transformer_course.data.download import is_available
 from transformer_course.errors import CourseError
 
 ROOT = Path(__file__).resolve().parent.parent
-CELL_TIMEOUT = 600  # seconds
+CELL_TIMEOUT = 1800  # seconds
 FIXED_METADATA = {
     "kernelspec": {
         "display_name": "Python 3",
