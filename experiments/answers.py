@@ -4,7 +4,7 @@ SmolLM2-135M-Instruct learns to follow instructions that a program can check.
 It follows hardly any of them at first, and where all answers are wrong neither
 DPO nor GRPO learns, so these two go on from what LoRA has learned. Scored are
 greedy answers to held-out prompts, in other wordings and with other words, and
-to plain questions, and the loss on a text.
+to plain questions, each asked in three wordings, and the loss on a text.
 """
 
 import itertools
@@ -31,7 +31,7 @@ from transformer_course.data.instructions import (
     instructions,
 )
 from transformer_course.data.tokenizer import EOS
-from transformer_course.decoding.generate import sample
+from transformer_course.decoding.generate import greedy_search
 from transformer_course.decoding.search import without_special
 from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.inference.chat import Message, chat_text
@@ -45,7 +45,7 @@ SHOWN, DPO_PROMPTS, GRPO_PROMPTS = 240, 64, 240
 """Prompts of the methods: of SFT and LoRA, and of the two others."""
 HELD_OUT = 204
 """Prompts that are scored."""
-LONGEST, ROOM = 16, 24
+LONGEST, ROOM = 16, 80
 """Most tokens of a drawn answer, and of one that is scored."""
 RATES = {"sft": 1e-4, "lora": 1e-3, "dpo": 2e-4, "grpo": 3e-4}
 """Highest learning rates."""
@@ -76,6 +76,8 @@ FACTS = {
     "Which language do people speak in Brazil?": "portuguese",
 }
 """Plain questions, and what a right answer contains."""
+WORDINGS = ("{}", "Please answer this question: {}", "I want to know: {}")
+"""Ways to ask them."""
 TEXT = """The ferry left the harbour at half past six, when the sun stood just
 above the hills. There were few passengers that morning: two women with baskets
 of fish, a schoolboy who was late, and an old man in a grey coat who read the
@@ -108,9 +110,8 @@ def load(context: RunContext) -> tuple[nn.Module, ByteBPE]:
 
 
 def prompt_ids(tokenizer: ByteBPE, said: str) -> Ids:
-    """A message as the model reads it, with an empty system message."""
-    asked = [Message("system", ""), Message("user", said)]
-    return tokenizer.encode(chat_text(asked))
+    """A message as the model reads it, behind its own system message."""
+    return tokenizer.encode(chat_text([Message("user", said)]))
 
 
 def lora_dpo(run: PostTraining) -> None:
@@ -177,41 +178,48 @@ def measure(
 def scores(
     model: nn.Module, tokenizer: ByteBPE, context: RunContext
 ) -> Record:
-    """What a model answers right, and its loss on a text."""
+    """What a model answers right, and its loss on a text.
 
-    def answers(said: list[str]) -> list[tuple[str, bool]]:
-        prompts = [prompt_ids(tokenizer, one) for one in said]
-        written = greedy_answers(model, prompts)
-        return [(tokenizer.decode(ids), len(ids) < ROOM) for ids in written]
-
+    ``cut`` counts answers that had no end after ROOM tokens.
+    """
     asked = instructions(1_000, context.limit(HELD_OUT, 6), held_out=True)
-    given = answers([one.prompt for one in asked])
-    right = dict.fromkeys(KINDS, 0)
-    for one, (text, ended) in zip(asked, given, strict=True):
-        right[one.kind] += ended and one.is_right(text)
     facts = dict(itertools.islice(FACTS.items(), context.limit(len(FACTS))))
-    texts = [text for text, _ in answers(list(facts))]
-    known = [
-        any(word in text.lower() for word in wanted.split("|"))
-        for text, wanted in zip(texts, facts.values(), strict=True)
-    ]
+    said = [one.prompt for one in asked]
+    said += [wording.format(one) for wording in WORDINGS for one in facts]
+    written = greedy_answers(model, [prompt_ids(tokenizer, x) for x in said])
+    texts = [tokenizer.decode(ids) for ids in written]
+    cut = [len(ids) == ROOM for ids in written]
+    n, m = len(asked), len(facts)
+    right = dict.fromkeys(KINDS, 0)
+    for one, text, is_cut in zip(asked, texts[:n], cut[:n], strict=True):
+        right[one.kind] += not is_cut and one.is_right(text)
+    known, words = [], []
+    for first in range(n, len(texts), m):
+        given = texts[first : first + m]
+        known.append(
+            sum(
+                any(word in text.lower() for word in wanted.split("|"))
+                for text, wanted in zip(given, facts.values(), strict=True)
+            )
+        )
+        words.append(round(sum(len(x.split()) for x in given) / m, 2))
     ids = torch.tensor([tokenizer.encode(TEXT.replace("\n", " "))])
     with torch.no_grad():
         logits = model(ids[:, :-1])[0]
+    samples = list(zip(said, texts, strict=True))
     return {
         "held_out": {
-            "prompts": len(asked),
+            "prompts": n,
             "right": right,
-            "samples": [
-                (one.prompt, text)  # one of each kind
-                for one, (text, _) in zip(asked, given, strict=True)
-            ][: len(KINDS)],
+            "cut": sum(cut[:n]),
+            "samples": samples[: len(KINDS)],  # one of each kind
         },
         "facts": {
-            "prompts": len(facts),
-            "right": sum(known),
-            "words": sum(len(text.split()) for text in texts) / len(texts),
-            "samples": list(zip(facts, texts, strict=True))[::8],
+            "prompts": m,
+            "right": known,
+            "cut": [sum(cut[i : i + m]) for i in range(n, len(cut), m)],
+            "words": words,
+            "samples": samples[n : n + m : 8],
         },
         "text_nll": F.cross_entropy(logits, ids[0, 1:]).item(),
     }
@@ -220,8 +228,8 @@ def scores(
 def greedy_answers(model: nn.Module, prompts: list[Ids]) -> list[Ids]:
     """Greedy answers; prompts of one length are read together.
 
-    :func:`~.generate.sample` returns a text without its special tokens, so
-    those of the prompt are not counted.
+    :func:`~.generate.greedy_search` returns a text without its special
+    tokens, so those of the prompt are not counted.
     """
     written: dict[int, Ids] = {}
     by_length = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
@@ -230,12 +238,8 @@ def greedy_answers(model: nn.Module, prompts: list[Ids]) -> list[Ids]:
     ):
         numbers = list(group)
         rows = torch.tensor([prompts[i] for i in numbers])
-        found = sample(
-            model,
-            prefix=rows[:, 1:],
-            start=int(rows[0, 0]),
-            max_length=length - 1 + ROOM,
-            top_k=1,
+        found = greedy_search(
+            model, prefix=rows[:, 1:], max_length=length - 1 + ROOM
         )
         for i, ids in zip(numbers, found, strict=True):
             written[i] = ids[len(without_special(prompts[i])) :]
@@ -258,6 +262,8 @@ EXPERIMENT = Experiment(
         "shown": SHOWN,
         "drawn to": {"dpo": DPO_PROMPTS, "grpo": GRPO_PROMPTS},
         "temperature": 1.0,
+        "room": ROOM,
+        "wordings": WORDINGS,
     },
     seeds_of={"untouched": (0,)},
     smoke_variants=("dpo", "grpo"),
