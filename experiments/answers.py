@@ -4,7 +4,8 @@ SmolLM2-135M-Instruct learns to follow instructions that a program can check.
 It follows hardly any of them at first, and where all answers are wrong neither
 DPO nor GRPO learns, so these two go on from what LoRA has learned. Scored are
 greedy answers to held-out prompts, in other wordings and with other words, and
-to plain questions, each asked in three wordings, and the loss on a text.
+to plain questions, and the loss on a text. The untouched model is also scored
+behind its own system message, and with the questions in three wordings.
 """
 
 import itertools
@@ -109,9 +110,11 @@ def load(context: RunContext) -> tuple[nn.Module, ByteBPE]:
     return ModernLanguageModel(config).eval(), tokenizer
 
 
-def prompt_ids(tokenizer: ByteBPE, said: str) -> Ids:
-    """A message as the model reads it, behind its own system message."""
-    return tokenizer.encode(chat_text([Message("user", said)]))
+def prompt_ids(tokenizer: ByteBPE, said: str, own: bool = False) -> Ids:
+    """A message as the model reads it: behind an empty system message, or
+    behind the one that SmolLM2 knows from its own training."""
+    before = [] if own else [Message("system", "")]
+    return tokenizer.encode(chat_text([*before, Message("user", said)]))
 
 
 def lora_dpo(run: PostTraining) -> None:
@@ -172,57 +175,78 @@ def measure(
             chunked_loss, config=SequenceLossConfig(label_smoothing=0.0)
         ),
     )
-    return {**taught(method, run), **scores(model, tokenizer, context)}
+    found = {**taught(method, run), **scores(model, tokenizer, context)}
+    if method is None:
+        used = model, tokenizer, context, True
+        found["own"] = {
+            "held_out": held_out_scores(*used),
+            "facts": [facts_scores(*used, wording) for wording in WORDINGS],
+        }
+    return found
 
 
 def scores(
     model: nn.Module, tokenizer: ByteBPE, context: RunContext
 ) -> Record:
-    """What a model answers right, and its loss on a text.
-
-    ``cut`` counts answers that had no end after ROOM tokens.
-    """
-    asked = instructions(1_000, context.limit(HELD_OUT, 6), held_out=True)
-    facts = dict(itertools.islice(FACTS.items(), context.limit(len(FACTS))))
-    said = [one.prompt for one in asked]
-    said += [wording.format(one) for wording in WORDINGS for one in facts]
-    written = greedy_answers(model, [prompt_ids(tokenizer, x) for x in said])
-    texts = [tokenizer.decode(ids) for ids in written]
-    cut = [len(ids) == ROOM for ids in written]
-    n, m = len(asked), len(facts)
-    right = dict.fromkeys(KINDS, 0)
-    for one, text, is_cut in zip(asked, texts[:n], cut[:n], strict=True):
-        right[one.kind] += not is_cut and one.is_right(text)
-    known, words = [], []
-    for first in range(n, len(texts), m):
-        given = texts[first : first + m]
-        known.append(
-            sum(
-                any(word in text.lower() for word in wanted.split("|"))
-                for text, wanted in zip(given, facts.values(), strict=True)
-            )
-        )
-        words.append(round(sum(len(x.split()) for x in given) / m, 2))
+    """What a model answers right, and its loss on a text."""
     ids = torch.tensor([tokenizer.encode(TEXT.replace("\n", " "))])
     with torch.no_grad():
         logits = model(ids[:, :-1])[0]
-    samples = list(zip(said, texts, strict=True))
+    used = model, tokenizer, context
     return {
-        "held_out": {
-            "prompts": n,
-            "right": right,
-            "cut": sum(cut[:n]),
-            "samples": samples[: len(KINDS)],  # one of each kind
-        },
-        "facts": {
-            "prompts": m,
-            "right": known,
-            "cut": [sum(cut[i : i + m]) for i in range(n, len(cut), m)],
-            "words": words,
-            "samples": samples[n : n + m : 8],
-        },
+        "held_out": held_out_scores(*used),
+        "facts": facts_scores(*used),
         "text_nll": F.cross_entropy(logits, ids[0, 1:]).item(),
     }
+
+
+def held_out_scores(model, tokenizer, context, own: bool = False) -> Record:
+    """How many held-out instructions are followed, of each kind.
+
+    ``cut`` counts answers without an end after ROOM tokens: they are wrong.
+    """
+    asked = instructions(1_000, context.limit(HELD_OUT, 6), held_out=True)
+    said = [one.prompt for one in asked]
+    given = answers(model, tokenizer, said, own)
+    right = dict.fromkeys(KINDS, 0)
+    for one, (text, ended) in zip(asked, given, strict=True):
+        right[one.kind] += ended and one.is_right(text)
+    texts = [text for text, _ in given]
+    return {
+        "prompts": len(asked),
+        "right": right,
+        "cut": sum(not ended for _, ended in given),
+        # one of each kind
+        "samples": list(zip(said, texts, strict=True))[: len(KINDS)],
+    }
+
+
+def facts_scores(
+    model, tokenizer, context, own: bool = False, wording: str = "{}"
+) -> Record:
+    """How many plain questions are answered right."""
+    facts = dict(itertools.islice(FACTS.items(), context.limit(len(FACTS))))
+    said = [wording.format(question) for question in facts]
+    given = answers(model, tokenizer, said, own)
+    texts = [text for text, _ in given]
+    known = [
+        any(word in text.lower() for word in wanted.split("|"))
+        for text, wanted in zip(texts, facts.values(), strict=True)
+    ]
+    return {
+        "prompts": len(facts),
+        "right": sum(known),
+        "cut": sum(not ended for _, ended in given),
+        "words": sum(len(text.split()) for text in texts) / len(texts),
+        "samples": list(zip(said, texts, strict=True))[::8],
+    }
+
+
+def answers(model, tokenizer, said: list[str], own: bool):
+    """The answer to each message, and whether it ended within ROOM tokens."""
+    prompts = [prompt_ids(tokenizer, one, own) for one in said]
+    written = greedy_answers(model, prompts)
+    return [(tokenizer.decode(ids), len(ids) < ROOM) for ids in written]
 
 
 def greedy_answers(model: nn.Module, prompts: list[Ids]) -> list[Ids]:
@@ -266,5 +290,5 @@ EXPERIMENT = Experiment(
         "wordings": WORDINGS,
     },
     seeds_of={"untouched": (0,)},
-    smoke_variants=("dpo", "grpo"),
+    smoke_variants=("untouched", "dpo", "grpo"),
 )

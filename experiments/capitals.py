@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
-from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.interpretation.hooks import (
     Head,
     head_outputs,
@@ -23,6 +22,8 @@ from transformer_course.interpretation.hooks import (
     patch_heads,
     record,
 )
+from transformer_course.models.modern import ModernLanguageModel
+from transformer_course.models.modern_config import ModernConfig
 
 CAPITALS = dict(
     line.split()
@@ -52,8 +53,8 @@ Spain Madrid
 Syria Damascus""".splitlines()
 )
 """Countries and towns whose names are one token each."""
-FOUND = Head("layers.23.attention", 4)
-"""The head that chapter 20 found with five countries: 24.5."""
+FOUND = 23 * 9 + 4
+"""The number of the head that chapter 20 found with five countries, 24.5."""
 WORDINGS = {
     "of": "The capital of {} is",
     "in": "In {}, the capital is",
@@ -63,12 +64,9 @@ WORDINGS = {
 
 def measure(wording: str, seed: int, context: RunContext) -> Record:
     """Patch the sentences of one wording, each from the next."""
-    model, pieces = load_gguf(smollm2_file())
-    countries, ids, towns = known(model, pieces, wording)
-    few = context.limit(len(ids))
-    ids, towns = ids[:few], towns[:few]
+    model, countries, ids, towns = sentences(wording, context)
     at = int((ids[0] != ids[1]).nonzero())  # where the country stands
-    row, then = torch.arange(few), towns.roll(-1)
+    row, then = torch.arange(len(ids)), towns.roll(-1)
 
     def toward_next(logits: Tensor) -> Tensor:
         return logits[row, then] - logits[row, towns]
@@ -86,11 +84,13 @@ def measure(wording: str, seed: int, context: RunContext) -> Record:
         with patch_heads(model, {head: outputs[head].roll(-1, dims=0)}):
             return model(ids)[:, -1]
 
-    heads = heads_of(model)[: context.limit(270)] if wording == "of" else []
-    found = with_head(FOUND)
+    heads = heads_of(model)
+    found = with_head(heads[context.limit(FOUND, 0)])
+    if wording != "of":
+        heads = []  # all are patched in one wording
     return {
         "wording": WORDINGS[wording],
-        "countries": countries[:few],
+        "countries": countries,
         "country": streams(model, ids, at, share),
         "last": streams(model, ids, -1, share),
         "found": share(found),
@@ -99,18 +99,24 @@ def measure(wording: str, seed: int, context: RunContext) -> Record:
     }
 
 
-def known(
-    model: nn.Module, pieces: ByteBPE, wording: str
-) -> tuple[list[str], Tensor, Tensor]:
-    """The countries whose capital the model names, their sentences' ids, and
-    their capitals' ids."""
+def sentences(
+    wording: str, context: RunContext
+) -> tuple[nn.Module, list[str], Tensor, Tensor]:
+    """SmolLM2, the countries whose capital it names, the ids of their
+    sentences and of the capitals; in a smoke test a tiny model and two."""
+    if context.smoke:
+        sizes = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 2}
+        model = ModernLanguageModel(ModernConfig(vocab_size=9, **sizes))
+        ids, towns = torch.tensor([[1, 2, 5], [1, 3, 5]]), torch.tensor([6, 7])
+        return model.eval(), ["France", "Japan"], ids, towns
+    model, pieces = load_gguf(smollm2_file())
     said = [WORDINGS[wording].format(country) for country in CAPITALS]
     ids = torch.tensor([pieces.encode(text) for text in said])
     towns = [pieces.encode(f" {town}") for town in CAPITALS.values()]
     towns = torch.tensor(towns).flatten()
     right = model(ids)[:, -1].argmax(dim=-1) == towns
     names = [c for c, named in zip(CAPITALS, right, strict=True) if named]
-    return names, ids[right], towns[right]
+    return model, names, ids[right], towns[right]
 
 
 def streams(
