@@ -194,6 +194,7 @@ def scores(
         logits = model(ids[:, :-1])[0]
     used = model, tokenizer, context
     return {
+        "room": ROOM,
         "held_out": held_out_scores(*used),
         "facts": facts_scores(*used),
         "text_nll": F.cross_entropy(logits, ids[0, 1:]).item(),
@@ -286,7 +287,6 @@ EXPERIMENT = Experiment(
         "shown": SHOWN,
         "drawn to": {"dpo": DPO_PROMPTS, "grpo": GRPO_PROMPTS},
         "temperature": 1.0,
-        "room": ROOM,
         "wordings": WORDINGS,
     },
     seeds_of={"untouched": (0,)},
