@@ -32,7 +32,7 @@ ASKED = VALUES
 """In place of a value: what the value was."""
 LENGTHS = ((60, 32), (40, 128), (120, 512))
 """Steps, and tokens of a text in them: short texts are learned first."""
-TOKENS = 2048
+TOKENS = 1024
 """Tokens of a batch."""
 WARMUP, COOLDOWN = 20, 0.4
 """Steps in which the rate rises; the share of all in which it falls."""
