@@ -190,8 +190,8 @@ LECTURES := $(BIN)/python -m tools.lectures
 CLASS := _build/class/en
 
 .PHONY: slides
-slides: $(INSTALLED) ## make slides of every unit, handouts and figures
-	@$(LECTURES)
+slides: $(INSTALLED) ## make slides, handouts and figures (NB="04 12a")
+	@$(LECTURES) $(NB)
 
 .PHONY: handouts
 handouts: $(INSTALLED) ## the same, and handouts and board plans as PDF

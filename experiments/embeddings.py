@@ -77,10 +77,10 @@ def faster_tables(model: Transformer, config: LoopConfig) -> torch.optim.Adam:
     others = optimizer.param_groups[0]
     kept = {id(table) for table in tables}
     others["params"] = [p for p in others["params"] if id(p) not in kept]
-    optimizer.add_param_group({"params": tables})
+    optimizer.add_param_group({**others, "params": tables})
 
     def faster(optimizer, args, kwargs) -> None:
-        optimizer.param_groups[1]["lr"] *= model.config.d_model**0.5
+        optimizer.param_groups[-1]["lr"] *= model.config.d_model**0.5
 
     optimizer.register_step_pre_hook(faster)
     return optimizer

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from experiments import store
 from transformer_course.checkpoints.find import chosen_checkpoint
+from transformer_course.data import own_text
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.text import Splits
 from transformer_course.device import machine
@@ -376,14 +377,21 @@ TINY = {
 
 
 def splits_for(details: Record, context: RunContext) -> Splits:
-    """The corpus of a checkpoint; in a smoke test little of it.
+    """The corpus of a checkpoint, or its own files; in a smoke test little.
 
     Args:
         details: of the checkpoint.
         context: how much of it.
     """
     about = {key: details[key] for key in ("src", "tgt")}
-    splits = load_corpus(details["corpus"], **about)
+    if details.get("files"):
+        digests = tuple(details["sha256"])
+        languages = tuple(about.values())
+        splits = own_text.load(
+            tuple(details["files"]), digests, languages, False
+        )
+    else:
+        splits = load_corpus(details["corpus"], **about)
     sizes = {"train": context.limit(len(splits.train), 50)}
     sizes |= {
         p: context.limit(len(getattr(splits, p))) for p in ("dev", "test")

@@ -41,6 +41,7 @@ BEAMS = (1, 5)
 ALPHAS = (0.6, 1.0, 1.4, 1.8)
 CREDIT = "Sentences: Tanaka Corpus / Tatoeba (CC BY 2.0 FR), as cut up in "
 CREDIT += "odashi/small_parallel_enja."
+OWN = "Sentences: messages of programs of Debian 12, under their licences."
 
 
 def dev_bleu(model, tokenizer, dev: ParallelText) -> dict[float, float]:
@@ -194,7 +195,7 @@ def results(
         "split": "test",
         "rows": rows,
         "samples": samples,
-        "credit": CREDIT,
+        "credit": OWN if about.get("files") else CREDIT,
         "parameters": sum(p.numel() for p in model.parameters()),
     }
     return found, counts
@@ -296,6 +297,7 @@ NAMES = (
     "jaen-wide",
     "jaen-wide-seed-1",
     "my-enja",
+    "messages-de",
 )
 EXPERIMENT = Analysis(
     name="translations",

@@ -142,9 +142,22 @@ def test_a_training_cools_by_epochs():
 
 
 def test_adam_has_the_papers_constants():
-    (group,) = make_optimizer(tiny_gru(), LoopConfig()).param_groups
-    assert group["betas"] == (0.9, 0.98)
-    assert group["eps"] == 1e-9
+    for group in make_optimizer(tiny_gru(), LoopConfig()).param_groups:
+        assert group["betas"] == (0.9, 0.98)
+        assert group["eps"] == 1e-9
+
+
+def test_decay_shrinks_matrices_and_no_bias_or_gain():
+    model = tiny_transformer()
+    before = [weight.detach().clone() for weight in model.parameters()]
+    optimizer = make_optimizer(model, LoopConfig(weight_decay=0.1))
+    for weight in model.parameters():
+        weight.grad = torch.zeros_like(weight)
+    for group in optimizer.param_groups:
+        group["lr"] = 0.5
+    optimizer.step()
+    for old, weight in zip(before, model.parameters(), strict=True):
+        close(weight, 0.95 * old if weight.dim() > 1 else old)
 
 
 # --- one step ---------------------------------------------------------------
@@ -260,7 +273,8 @@ def test_one_batch_can_be_overfitted(device, name):
         batch = batch.take(torch.tensor([0]))
     config = LoopConfig()
     optimizer = make_optimizer(model, config)
-    optimizer.param_groups[0]["lr"] = 1e-2
+    for group in optimizer.param_groups:
+        group["lr"] = 1e-2
     steps = [
         train_step(model, batch, optimizer, config, batch_loss)
         for _ in range(70)

@@ -14,7 +14,8 @@ from course_exercises.path.parts import PARTS, stub
 sys.path.insert(0, str(BOOK / "_ext"))
 
 SECTION = re.compile(
-    r"^## Write it\n\n```\{write\}\n(.+)\n```\n\n## Questions", re.M
+    r"^## Write it\n\n```\{write\}\n(.+)\n```\n\n## (?:In depth|Questions)",
+    re.M,
 )
 
 
@@ -30,7 +31,7 @@ def test_each_part_is_asked_for_at_the_end_of_one_chapter():
 
 
 @pytest.mark.parametrize("chapter", PARTS)
-def test_the_section_stands_before_the_questions_and_is_linked(chapter):
+def test_the_section_ends_the_core_and_is_linked(chapter):
     (path,) = (BOOK / "en").glob(f"{chapter}_*.ipynb")
     markdown = markdown_of(path)
     (asked,) = SECTION.findall(markdown)

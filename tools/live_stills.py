@@ -23,6 +23,11 @@ def shorter(tag: re.Match) -> str:
     return re.sub(r"(\d\.\d)(?:(\d)\d*(?=rem)|\d+)", r"\1\2", tag[0])
 
 
+def order(page: Path) -> tuple[bool, str]:
+    """By name, but chapter 00 last: some of its figures have other words."""
+    return page.name.startswith("00_"), page.name
+
+
 def main() -> None:
     """Write the stills of all figures in the built book."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -32,7 +37,7 @@ def main() -> None:
     done = set()
     with browser_page() as page:
         page.set_viewport_size({"width": 1280, "height": 900})
-        for file in sorted(site.glob("*.html")):
+        for file in sorted(site.glob("*.html"), key=order):
             text = file.read_text("utf-8")
             if not {*re.findall(r'data-live="([\w-]+)"', text)} - done:
                 continue

@@ -53,14 +53,14 @@ FILM = ("film", "reels", "boxes")
 DRAWING = Path(__file__).parents[1] / "en/figures/transformer.svg"
 GOALS = [
     {
-        "word": "milk",
+        "word": 2,
         "least": 0.8,
-        "text": "Done: milk has over 80 %.",
+        "text": "Done: {} has over 80 %.",
     },
     {
-        "word": "drink",
+        "word": 1,
         "least": 0.9,
-        "text": "Done: drink has over 90 %. Every other score is far lower.",
+        "text": "Done: {} has over 90 %. Every other score is far lower.",
     },
 ]
 """What the reader is asked to bring about in the plane."""
@@ -75,6 +75,7 @@ SENTENCES = (
     + ("this hat|the dog", "?"),
     ("the boy|my father", "will not|will", "ride the bicycle|work")
     + ("because it is raining", "."),
+    ("emi|my father|the girl", "plays", "the piano|tennis|in the park", "."),
 )
 """Sentences of the page: for each place what can stand there."""
 NEGATED = "the women will not drink tea ."
@@ -83,6 +84,7 @@ NEGATED = "the women will not drink tea ."
 BY_HAND = {
     "words": ["cats", "drink", "milk"],
     "features": ["noun", "alive", "drinkable", "verb"],
+    "asked": "can be drunk",
     "asks": 1,
     "X": [[1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 1, 0]],
     "one": {
@@ -104,7 +106,14 @@ BY_HAND = {
     },
 }
 """The words and matrices of chapter 04, and those of chapter 07's two heads:
-who asks, and what projects to queries, keys and values."""
+who asks, for what besides the living, and what projects to queries, keys and
+values."""
+PLAYED = BY_HAND | {
+    "words": ["Emi", "plays", "piano"],
+    "features": ["noun", "alive", "playable", "verb"],
+    "asked": "can be played",
+}
+"""The same numbers with the words of chapter 00."""
 
 SEARCHED = (
     "cats drink milk .",
@@ -134,9 +143,9 @@ PARTICLES = words_of(
 背: height; 私: I; 彼: he; 彼女: she; 彼ら: they; 君: you
 人: (counter); 匹: (counter); 冊: (counter); 枚: (counter)
 台: (counter); 通: (counter); 個: (counter); 羽: (counter)
-毎朝: every morning; 来週: next week; 今朝: this morning
+毎朝: every morning; 毎日: every day; 来週: next week; 今朝: this morning
 先週: last week; 今: now; 今日: today; 雨: rain; 雪: snow
-降っ: fall; こと: thing; できる: can
+降っ: fall; こと: thing; できる: can; な: (linking); だっ: was
 """
 )
 """What words mean whose English is no single word."""
@@ -225,7 +234,17 @@ def free_data(options: dict[str, Any]) -> dict[str, Any]:
         name: example | {"gloss": words_of(example["gloss"])}
         for name, example in FREE.items()
     }
-    return {"examples": examples}
+    return {"examples": examples, "gloss": plain_glosses()}
+
+
+def plain_glosses() -> dict[str, str]:
+    """The glosses that hold in any sentence: of the words that are no kana
+    alone and no counters."""
+    return {
+        ja: en
+        for ja, en in glosses().items()
+        if not re.fullmatch("[ぁ-ん。、？]+", ja) and not en.startswith("(")
+    }
 
 
 def sensed(text: str) -> list[list]:
@@ -253,6 +272,7 @@ def senses_data(options: dict[str, Any]) -> dict[str, Any]:
         for word in stored["senses"]
     ]
     kept = {name: stored[name] for name in ("middle", "axes", "means")}
+    kept["gloss"] = plain_glosses() | SENSED
     train = [place for *place, _ in stored["train"]]
     label = "Where play lies on a plane, after each layer of the encoder"
     found = {"sentences": sentences, "senses": senses, "train": train}
@@ -261,7 +281,13 @@ def senses_data(options: dict[str, Any]) -> dict[str, Any]:
 
 def plane_data(options: dict[str, Any]) -> dict[str, Any]:
     """What the figure of queries and keys is told."""
-    return {"controls": "controls" in options, "goals": GOALS}
+    words = BY_HAND if "controls" in options else PLAYED
+    return {
+        "controls": "controls" in options,
+        "words": words["words"],
+        "asked": words["asked"],
+        "goals": GOALS,
+    }
 
 
 def masks_data(options: dict[str, Any]) -> dict[str, Any]:
@@ -317,7 +343,8 @@ def film_data(options: dict[str, Any]) -> dict[str, Any]:
     """What the film is told: the matrices, and which parts are on."""
     root = "short" not in options and "mask" not in options
     on = {"root": root, "mask": "mask" in options, "heads": "heads" in options}
-    return {**BY_HAND, "short": "short" in options, "on": on}
+    words = PLAYED if "short" in options else BY_HAND
+    return {**words, "short": "short" in options, "on": on}
 
 
 def search_data(options: dict[str, Any]) -> dict[str, Any]:

@@ -308,7 +308,8 @@ def test_a_sentence_of_the_reader_goes_where_it_goes_in_python(figure):
         loaded.model, torch.tensor([encode_source(loaded.tokenizer, text)])
     )
     told = to_plain(loaded.tokenizer.decode(ids), "ja")
-    assert figure.locator("[data-lv=written]").inner_text() == told
+    written = figure.locator("[data-lv=written] .lv-word > [lang=ja]")
+    assert written.inner_text() == told
 
 
 # --- rate --------------------------------------------------------------------

@@ -336,7 +336,7 @@ def test_a_box_of_the_walk_opens_down_to_one_product(browser):
 @torch.inference_mode()
 def test_the_last_box_chooses_as_python_does(browser):
     model = loaded("grammar").model
-    src = source("grammar", ["cats drink milk ."])
+    src = source("grammar", ["emi plays the piano ."])
     logits = model(src, torch.tensor([[1]]))[0, -1]
     with from_disk(browser, FIRST) as page:
         film = Film(page, "walk")

@@ -15,7 +15,7 @@ from transformer_course.cli import own
 from transformer_course.models.config import CustomConfig
 from transformer_course.models.custom import CustomTransformer
 
-WRITTEN = "猫はミルクを飲む。"
+WRITTEN = "エミはピアノを弾く。"
 
 
 @pytest.fixture

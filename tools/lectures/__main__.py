@@ -3,6 +3,7 @@
 python -m tools.lectures            all of it, into _build/class/en
 python -m tools.lectures --pdf      and the papers as PDF
 python -m tools.lectures --pptx     and the decks for PowerPoint
+python -m tools.lectures 04 12a     of these units alone
 """
 
 import argparse
@@ -25,9 +26,10 @@ def main() -> int:
     )
     parser.add_argument("--pdf", action="store_true", help="print the papers")
     parser.add_argument("--pptx", action="store_true", help="for PowerPoint")
+    parser.add_argument("units", nargs="*", help="such as 12a; all")
     options = parser.parse_args()
     try:
-        publish(TARGET, read_plan(), PAGES, options.pptx)
+        publish(TARGET, read_plan().of(options.units), PAGES, options.pptx)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -7,7 +7,7 @@ the section's title where it has no words.
 """
 
 import re
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -207,6 +207,21 @@ class Plan:
     its foot begins: rows that each part shows, such as an axis."""
     drawings: dict[str, Drawing] = field(default_factory=dict)
     """The picture of the whole Transformer, and pieces of it."""
+
+    def of(self, names: list[str]) -> "Plan":
+        """The plan of these units alone; of none, all.
+
+        Raises:
+            BadPlan: there is no such unit.
+        """
+        if unknown := set(names) - set(self.units):
+            raise BadPlan(
+                f"there is no unit {min(unknown)!r}; the units are "
+                f"{', '.join(self.units)}"
+            )
+        return replace(
+            self, units={n: self.units[n] for n in names or self.units}
+        )
 
     def before(self, unit: Unit) -> list[Unit]:
         """Earlier units on the same chapter."""

@@ -67,7 +67,7 @@ class LoopConfig(Config):
     epsilon: Positive = 1e-9
     """Adam's guard against division by zero."""
     weight_decay: NonNegative = 0.0
-    """AdamW's: each step takes this times the rate off every weight."""
+    """AdamW's: each step takes this times the rate off every matrix."""
     clip: NonNegative = 1.0
     """Largest norm of the gradient; 0 leaves it as it is."""
     bf16: bool = False

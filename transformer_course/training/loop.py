@@ -90,6 +90,9 @@ def cooldown_factor(epoch: int, epochs: int, cooldown: int) -> float:
 def make_optimizer(model: nn.Module, config: LoopConfig) -> torch.optim.AdamW:
     """AdamW, which without decay is Adam; the rate is set at every step.
 
+    Weight decay acts on matrices alone: biases and the gains of norms are
+    left out, as Hugging Face's ``Trainer`` and most code do.
+
     Raises:
         ConfigError: all weights are frozen.
     """
@@ -98,11 +101,15 @@ def make_optimizer(model: nn.Module, config: LoopConfig) -> torch.optim.AdamW:
             "all weights of the model are frozen, as after merge_lora: "
             "model.requires_grad_() lets them learn."
         )
+    matrices = [w for w in model.parameters() if w.dim() >= 2]
+    vectors = [w for w in model.parameters() if w.dim() < 2]
     return torch.optim.AdamW(
-        model.parameters(),
+        [
+            {"params": matrices, "weight_decay": config.weight_decay},
+            {"params": vectors, "weight_decay": 0.0},
+        ],
         betas=(0.9, config.beta2),
         eps=config.epsilon,
-        weight_decay=config.weight_decay,
         fused=True,
     )
 

@@ -66,6 +66,10 @@ course.Film = class {
       pointerType === "mouse" && this.rest()); // what a finger has pressed stays
     this.screen.addEventListener("keydown", (event) => this.walk(event));
     new ResizeObserver(() => this.fit()).observe(this.screen);
+    addEventListener("beforeprint", () => { // paper shows where it all ends
+      this.stop();
+      if (this.reel) this.show(this.reel.scenes.length - 1);
+    });
   }
 
   /* Show a reel, from a scene of it. */

@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { h, figure, translator } = course.ui;
+  const { h, figure, marked, translator } = course.ui;
   const NAMES = { en: "English", ja: "Japanese" };
 
   function start(root, data) {
@@ -14,7 +14,7 @@
     const name = () => radios.find((radio) => radio.checked).value;
     const model = () => translator(name(), data.folder);
     const stage = new course.Stage(root, { languages: ["en", "ja"] });
-    const say = (...parts) => status.replaceChildren(...parts);
+    const say = (...parts) => status.replaceChildren(...parts.filter(Boolean));
 
     root.classList.add("is-live");
     find("app").hidden = false;
@@ -68,8 +68,10 @@
       const found = await used.ask("translate", { text }, (step) =>
         stage.add(step));
       stage.selectClearest();
-      say(h("span", { lang: languages[1] },
-        toPlain(found.text, languages[1])));
+      const plain = toPlain(found.text, languages[1]);
+      say(h("span", { lang: languages[1] }, plain),
+        languages[1] === "ja" && h("small", {},
+          ...marked(course.Stage.glossed(plain, data.gloss))));
     }
 
     find("form").addEventListener("submit", async (event) => {

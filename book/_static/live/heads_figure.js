@@ -72,8 +72,8 @@
       find("rows").replaceChildren(row("all heads", whole),
         names.length ? row("now", now) : "");
       find("status").textContent = names.length
-        ? `Without ${names.join(", ")} it writes ${same}, with probability ` +
-          `${percent(now.share)}; whole, with ${percent(whole.share)}.`
+        ? `Without ${names.join(", ")} it writes ${same}. Its probability is ` +
+          `${percent(now.share)}; with all heads on, it was ${percent(whole.share)}.`
         : `All heads are on. The whole sentence, the product over its words, has ` +
           `a probability of ${percent(whole.share)}.`;
     }

@@ -61,7 +61,7 @@
     find("keys").append(
       h("td"),
       ...words.map((word) => h("th", { scope: "col" }, word)),
-      h("th", { scope: "col" }, "moves"));
+      h("th", { scope: "col" }, "output moves by"));
     const rows = words.map((word, i) => h("tr", {},
       h("th", { scope: "row" }, word),
       ...cells[i].map((cell) => h("td", {}, cell)), moves[i]));

@@ -5,12 +5,10 @@
 
 (() => {
   const { h, svg, figure, percent, slider } = course.ui;
-  const WORDS = ["cats", "drink", "milk"];
   const KEYS = [[1.1513, 0], [-0.5, 0.5], [0, 1.0986]];
   const VALUES = [[4, 0], [4, 4], [0, 4]];
   const QUERY = [2, 2];
   const SIZE = 240; // units of a drawing
-  const NAMES = ["alive", "can be drunk"];
   const LARGEST = 4; // number of a query or key
   const STEP = 0.1; // of an arrow key
   const ARROWS = {
@@ -42,7 +40,8 @@
     return { scores, weights, mix };
   }
 
-  function start(root, { controls, goals }) {
+  function start(root, { controls, goals, words, asked }) {
+    const names = ["alive", asked];
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
     const query = [...QUERY];
     const keys = KEYS.map((key) => [...key]);
@@ -105,9 +104,9 @@
     });
 
     const handles = controls
-      ? keys.map((key, i) => handle(key, "key", `Key of ${WORDS[i]}`)) : [];
+      ? keys.map((key, i) => handle(key, "key", `Key of ${words[i]}`)) : [];
     handles.push(handle(query, "query", "Query"));
-    const sliders = NAMES.map((name, j) => {
+    const sliders = names.map((name, j) => {
       const found = slider(`Query, ${name}`, { min: -LARGEST, max: LARGEST, step: 0.05 },
         (value) => move(query, query.with(j, value)), number);
       find("sliders").append(found.label);
@@ -156,7 +155,7 @@
       const [ox, oy] = place(asks, [0, 0]);
       for (const { circle, vector } of handles) {
         const [x, y] = place(asks, vector);
-        const values = vector.map((value, j) => `${NAMES[j]} ${number(value)}`);
+        const values = vector.map((value, j) => `${names[j]} ${number(value)}`);
         circle.setAttribute("cx", x);
         circle.setAttribute("cy", y);
         circle.setAttribute("aria-valuenow", vector[0].toFixed(2));
@@ -166,11 +165,11 @@
         svg("path", { d: `M0 ${oy}H${SIZE}M${ox} 0V${SIZE}`, class: "lv-axis" }),
         text([0, SIZE], ASKS),
         text([SIZE, oy + 16], "alive →", "end"),
-        text([ox + 6, 10], "↑ can be drunk"),
+        text([ox + 6, 10], `↑ ${asked}`),
         ...keys.map((key) => arrow(key, "key")),
         arrow(query, "query"),
         ...keys.map((key, i) =>
-          behind(key, `${WORDS[i]} ${share(weights[i])}`)),
+          behind(key, `${words[i]} ${share(weights[i])}`)),
         behind(query, "query"),
       );
     }
@@ -189,7 +188,7 @@
         text([0, SIZE], ANSWERS),
         ...corners.map(([x, y], i) => text(
           [x + (i === 2 ? -4 : 20), y + (i ? -10 : 20)],
-          `${WORDS[i]} ${share(weights[i])}`, i === 2 ? "start" : "end")),
+          `${words[i]} ${share(weights[i])}`, i === 2 ? "start" : "end")),
         svg("circle", { cx: at[0], cy: at[1], r: 9, class: "lv-mix" }),
       );
     }
@@ -199,7 +198,7 @@
       drawAsks(found);
       drawAnswers(found);
       sliders.forEach((one, j) => { one.value = query[j]; });
-      find("rows").replaceChildren(...WORDS.map((word, i) =>
+      find("rows").replaceChildren(...words.map((word, i) =>
         h("tr", {},
           h("th", { scope: "row" }, word),
           h("td", {}, number(found.scores[i])),
@@ -208,10 +207,10 @@
           h("td", {}, percent(found.weights[i])),
         )));
       const done = (goals ?? []).find(({ word, least }) =>
-        found.weights[WORDS.indexOf(word)] >= least);
+        found.weights[word] >= least);
       find("status").textContent =
         `The mix is (${found.mix.map(number).join(", ")}).` +
-        (done ? ` ${done.text}` : "");
+        (done ? ` ${done.text.replace("{}", words[done.word])}` : "");
     }
 
     show();

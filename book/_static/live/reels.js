@@ -137,7 +137,7 @@ course.reels = (() => {
   }
 
   function all(data, { root, mask }) {
-    const { words, X, one, asks } = data;
+    const { words, features, X, one, asks } = data;
     const width = one.K[0].length;
     const blocks = projected(data, one);
     const { Q, K, V } = blocks;
@@ -177,7 +177,7 @@ course.reels = (() => {
     const room = ["X", "Q", "K", "V", "WQ", "WK", "WV"];
     const scenes = [
       scene("X: the words", `Each word is a row of X: ${X[0].length} numbers, which ` +
-        "stand for noun, alive, drinkable, verb.", ["X"], [], ["X", asks, 3]),
+        `stand for ${features.join(", ")}.`, ["X"], [], ["X", asks, 3]),
       scene("Q = X W^Q: the queries", "A query is what a word asks for: each row of X " +
         `times each column of W^Q. The query of ${asked} is ${listed(Q.values[asks])}: it ` +
         "asks for what is alive, and for what can be drunk.",
@@ -275,16 +275,16 @@ course.reels = (() => {
   }
 
   /* The three words of chapter 00, one of which asks. */
-  function short({ words, X, one, asks }) {
+  function short({ words, X, one, asks, asked }) {
     const project = (letter) => times(X, one[letter]);
     const named = { rows: words };
-    const q = given("query of drink", "query", [project("Q")[asks]], { over: "K" });
+    const q = given(`query of ${words[asks]}`, "query", [project("Q")[asks]], { over: "K" });
     const K = given("keys", "key", project("K"), named);
     const V = given("values", "value", project("V"), {});
     return lookUp({ q, K, V, words, asks: words[asks] }, {
       blocks: {}, below: [], beside: [],
       scenes: [scene("A query and three keys", `${words[asks]} asks with a query, ` +
-        `${listed(q.values[0])}: for what is alive, and for what can be drunk. Every ` +
+        `${listed(q.values[0])}: for what is alive, and for what ${asked}. Every ` +
         "word, itself too, has a key.", ["q", "K"], [], ["q", 0, 0])],
     });
   }

@@ -155,7 +155,7 @@
       find("written").replaceChildren(...sentence.words.map(
         ([piece, gloss, isVerb]) => h("span",
           { class: isVerb ? "lv-word is-now" : "lv-word" },
-          h("span", { lang: "ja" }, piece), gloss && h("small", {}, gloss))));
+          h("span", { lang: "ja" }, piece), gloss && h("small", {}, ...marked(gloss)))));
       show(layers);
     }
 
@@ -186,10 +186,11 @@
         say("Translating …");
         const { pieces } = await model.ask("encode", { text });
         const found = await model.ask("translate", { text, parts: true });
+        const plain = toPlain(found.text, "ja");
         const path = pathOf(found.parts[0], pieces.indexOf("\u2581play"));
         sentences.splice(data.sentences.length, 1, {
           text: written, path, label: "yours",
-          words: [[toPlain(found.text, "ja")]],
+          words: [[plain, course.Stage.glossed(plain, data.gloss)]],
         });
         for (const radio of radios) radio.checked = false;
         choose(sentences.at(-1));

@@ -35,6 +35,17 @@ course.Stage = class {
   static meaning = (piece, gloss) =>
     this.MARKS[piece]?.[1] ?? gloss[this.shown(piece)];
 
+  /* What those words of a text mean that have a meaning, the longest first. A
+     single sign may be part of a longer word, if no particle follows. */
+  static glossed = (text, gloss) => {
+    const known = Object.keys(gloss).filter((word) => /\p{L}/u.test(word))
+      .sort((a, b) => b.length - a.length)
+      .map((word) => word.length > 1
+        ? word : `(?<!\\p{sc=Han})${word}(?=[はがをにでのともへや。、])`);
+    const found = text.match(new RegExp(known.join("|"), "gu")) ?? [];
+    return found.map((word) => `${word} ${gloss[word]}`).join(" · ");
+  };
+
   /* A source element for the token at this position. */
   token(piece, position) {
     const { h } = course.ui;

@@ -112,13 +112,18 @@
         const space = foreign() === "en" ? " " : "";
         const joined = (some) => some
           .filter((piece) => !(piece in course.Stage.MARKS)).join(space);
-        const [word, gloss] = glossed(pieces[place]);
+        const [word] = glossed(pieces[place]);
+        const said = (some) => some.filter((piece) => !(piece in course.Stage.MARKS))
+          .map((piece) => meaning(piece, data.gloss) ?? piece).join(" ");
         return h("li", {},
           h("span", { class: "lv-share" }, value.toFixed(2)),
           h("span", { lang: foreign() },
             joined(pieces.slice(0, place)) + space, h("mark", {}, word), space,
             joined(pieces.slice(place + 1))),
-          gloss);
+          h("small", { lang: "en" }, ...foreign() === "ja" ? [
+            said(pieces.slice(0, place)), " ",
+            h("b", {}, meaning(pieces[place], data.gloss) ?? ""), " ",
+            said(pieces.slice(place + 1))] : []));
       });
     }
 

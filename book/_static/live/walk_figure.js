@@ -6,10 +6,10 @@
 
 (() => {
   const { number } = course.Film;
-  const { h, svg, figure, marked, percent, slider, translator, withModels } =
+  const { h, svg, still, figure, marked, percent, slider, translator, withModels } =
     course.ui;
-  const SENTENCE = "cats drink milk .";
-  const ASKER = 1; // drink, whose vectors the encoder's boxes show
+  const SENTENCE = "emi plays the piano .";
+  const ASKER = 1; // plays, whose vectors the encoder's boxes show
   const WIDTH = 32; // of each vector's numbers, so many are drawn
   const WIDEST = 12; // pixels of a ribbon with all the weight
   const PACE = 2200; // milliseconds a step, when playing
@@ -64,56 +64,50 @@
     data: Float32Array.from(matrices.flatMap(({ data }) => [...data])),
   });
 
-  /* How one head comes to a weight, from the blocks of its reel. */
-  function inNumbers({ S, R, E, T, A }, i) {
-    const [score, divided, exponential, sum] = [S, R, E].map(({ values }) =>
-      number(values[i][0])).concat(number(T.values[0][0]));
-    return `${score} ÷ √32 = ${divided}, and e to the power of that, ` +
-      `${exponential}, is ${percent(A.values[i][0])} of the sum ${sum}`;
+  /* A piece that is a word, with what it means. */
+  function withMeaning({ piece }, gloss) {
+    const { shown, meaning } = course.Stage;
+    const translated = meaning(piece, gloss);
+    return /\p{L}/u.test(translated ?? "") && piece !== "</s>"
+      ? `${shown(piece)} (${translated})` : shown(piece);
   }
 
   /* Each step: what is lit, which vectors are shown (matrix, with a label for
      each row), what they attend to (asked, and looks: a row of weights for the
      last rows of the matrix), the likeliest words, and what happens. */
-  function stepsOf(parts, answers, head, gloss) {
-    const { shown, meaning } = course.Stage;
+  function stepsOf(parts, answers, gloss) {
     const words = [...SENTENCE.split(" "), "eos"];
     const [encoder, ...tokens] = parts;
     const own = mean(encoder.weights, "encoder", 0);
-    const found = [
-      [E + '[aria-label^="Embedding"]', "src_embedding",
-        "Cats, drink, milk, the full stop and eos, the mark for the end, each " +
-        "become a vector of 128 numbers: their row in a table."],
-      ['[aria-label^="Positional"]', "src_positions",
-        "A pattern for the position is added to each vector, so that the " +
-        "model knows that cats comes first and milk third."],
-      [added(E + '[aria-label^="Multi-head"]'), "encoder.layers.0.add_norm_1",
-        "Self-attention: each word gets a mix of all five. Four attentions work " +
-        "side by side, the heads. In head 1, the score " +
-        `of drink with itself is ${inNumbers(head, ASKER)}. The mean of the four ` +
-        `heads is ${percent(own[1][1])}; the ribbons show the rest. Add and norm: ` +
-        "the mix is added to the vector of the word, and the sum is rescaled.",
-        { asked: words, looks: own }],
-      [added(E + '[aria-label^="Feed-forward"]'), "encoder.layers.0.add_norm_2",
-        "Feed-forward: the same small network changes each of the five " +
-        "vectors, and here no word looks at another. Then add and norm again."],
-      [E + '[aria-label^="Encoder, N"]', "encoder.layers.1.add_norm_2",
-        "A second layer does both again. Its five vectors are the memory: " +
-        "all that the decoder will see of cats drink milk."],
-    ].map(([lit, name, said, more]) => (
-      { lit, said, matrix: encoder[name], labels: words, written: 0, ...more }));
-
     /* The word that is attended to most, with its share. */
     const most = (shares) => {
       const at = shares.indexOf(Math.max(...shares));
       return `${words[at] === "." ? "the full stop" : words[at]} ` +
         `(${percent(shares[at])})`;
     };
-    const named = ({ piece }) => {
-      const translated = meaning(piece, gloss);
-      return /\p{L}/u.test(translated ?? "") && piece !== "</s>"
-        ? `${shown(piece)} (${translated})` : shown(piece);
-    };
+    const found = [
+      [E + '[aria-label^="Embedding"]', "src_embedding",
+        "Each word becomes a vector of 128 numbers, its row in a table. So do " +
+        "the full stop and eos, the mark for the end."],
+      ['[aria-label^="Positional"]', "src_positions",
+        "A pattern for the position is added to each vector. So the model " +
+        "knows that emi comes first."],
+      [added(E + '[aria-label^="Multi-head"]'), "encoder.layers.0.add_norm_1",
+        "Self-attention: each word gets a mix of all the words. Plays takes most " +
+        `from ${most(own[ASKER])}, the mean of four attentions that work side by ` +
+        "side. Add and norm: the mix is added to the vector of the word, and the " +
+        "sum is rescaled.",
+        { asked: words, looks: own }],
+      [added(E + '[aria-label^="Feed-forward"]'), "encoder.layers.0.add_norm_2",
+        "Feed-forward: the same small network changes each vector, and here " +
+        "no word looks at another. Then add and norm again."],
+      [E + '[aria-label^="Encoder, N"]', "encoder.layers.1.add_norm_2",
+        "A second layer does both again. Its vectors are the memory: all that " +
+        "the decoder will see of the English sentence."],
+    ].map(([lit, name, said, more]) => (
+      { lit, said, matrix: encoder[name], labels: words, written: 0, ...more }));
+
+    const named = (answer) => withMeaning(answer, gloss);
     const first = tokens[0];
     const cross = mean(first.weights, "cross", 0);
     for (const [lit, name, said, more] of [
@@ -124,7 +118,7 @@
         { asked: ["bos"], looks: mean(first.weights, "self", 0) }],
       [added(D + '[aria-label^="Cross"]'), "decoder.layers.0.add_norm_2",
         "Cross-attention: bos looks at the memory, the English sentence, and " +
-        `there mostly at ${most(cross[0])}, the mean of the four heads.`, { asked: words, looks: cross }],
+        `there mostly at ${most(cross[0])}.`, { asked: words, looks: cross }],
       [added(D + '[aria-label^="Feed-forward"]'), "decoder.layers.0.add_norm_3",
         "Feed-forward, and a second layer of all three. The vector at bos now " +
         "says which word should come first."],
@@ -132,18 +126,17 @@
       found.push({ lit, said, matrix: first[name], labels: ["bos"], written: 0,
         ...more });
 
-    const labels = ["bos", ...answers.map(({ piece }) => shown(piece))];
+    const labels = ["bos", ...answers.map(named)];
     const last = "decoder.layers.1.add_norm_3";
     answers.forEach((answer, i) => {
       const looks = mean(tokens[i].weights, "cross");
       const share = percent(answer.best[0].share);
       const read = i && named(answers[i - 1]);
       const [first, second] = answer.best;
-      const times = Math.exp(first.logit - second.logit);
-      const computed = `Linear: the vector times the row of ${named(answer)} is ` +
-        `${number(first.logit)}, the largest of 579 numbers; ${named(second)} has ` +
-        `${number(second.logit)}. Softmax: e to the power of the difference makes the ` +
-        `first ${number(times)} times as likely, ${share} in all.`;
+      const computed = "Linear: the vector is compared with a row for each of 579 " +
+        `words. ${named(answer)} scores most, ${number(first.logit)}, and ` +
+        `${named(second)} has ${number(second.logit)}. Softmax: the scores become ` +
+        `probabilities, ${share} for the first.`;
       found.push({
         lit: i ? `${D}a, ${LOOP}` : LOOP,
         matrix: below(tokens.slice(0, i + 1).map((token) => token[last])),
@@ -154,7 +147,7 @@
           : (i === 1
             ? `Round again: the decoder reads bos and ${read}. `
             : `The decoder reads ${read} too. `) +
-            `It attends most to ${most(looks[0])}, the mean of all eight heads. `) +
+            `It attends most to ${most(looks[0])}. `) +
           computed + (answer.piece === "</s>" ? " So the sentence ends." : ""),
       });
     });
@@ -194,7 +187,8 @@
 
   function start(root, data) {
     const find = (name) => root.querySelector(`[data-lv="${name}"]`);
-    const drawing = root.querySelector("svg");
+    const frame = find("window");
+    const drawing = frame.querySelector("svg");
     const model = translator("grammar", data.folder);
     const film = new course.Film(root);
     let [steps, words, at, playing] = [[], [], 0, false];
@@ -209,8 +203,9 @@
       const { asked = [], looks = [] } = steps[at];
       for (const link of drawing.querySelectorAll(".is-lit"))
         link.classList.remove("is-lit");
-      for (const link of drawing.querySelectorAll(lit))
-        link.classList.add("is-lit");
+      const shown = [...drawing.querySelectorAll(lit)];
+      for (const link of shown) link.classList.add("is-lit");
+      centre(shown);
       strips(find("strips"), matrix);
       find("labels").replaceChildren(...spans(labels));
       find("asked").replaceChildren(...spans(asked));
@@ -223,11 +218,24 @@
       find("said").replaceChildren(...marked(said));
       find("best").parentElement.hidden = !best.length;
       find("best").replaceChildren(...spans(best));
-      find("written").textContent =
-        words.slice(0, written).join(" ") || "nothing yet";
+      find("written").replaceChildren(...spans(
+        written ? words.slice(0, written) : ["nothing yet"]));
       step.value = at;
       find("back").disabled = at === 0;
       find("next").disabled = at === steps.length - 1;
+    }
+
+    /* What is lit comes into the middle of the picture's window; of the whole
+       loop, where a word is chosen. */
+    function centre(lit) {
+      const chosen = lit.filter((one) => one.matches(LOOP));
+      const boxes = (chosen.length ? chosen : lit).map((one) =>
+        one.getBoundingClientRect());
+      const top = Math.min(...boxes.map((box) => box.top));
+      const bottom = Math.max(...boxes.map((box) => box.bottom));
+      const { top: from, height } = frame.getBoundingClientRect();
+      frame.scrollBy({ top: (top + bottom - height) / 2 - from,
+        behavior: still.matches ? "instant" : "smooth" });
     }
 
     async function play() {
@@ -278,13 +286,14 @@
     find("back").addEventListener("click", () => show(at - 1));
     find("play").addEventListener("click", play);
     withModels(root, [model], async () => {
-      const { parts, answers, labels, nHeads, open } =
+      const { parts, answers, nHeads, open } =
         await course.boxes.opened(model, SENTENCE, ASKER);
-      words = labels.slice(1);
-      steps = stepsOf(parts, answers, (await open.self(0, 0)).blocks, data.gloss);
+      words = answers.map((answer) => withMeaning(answer, data.gloss));
+      steps = stepsOf(parts, answers, data.gloss);
       makeOpenable(open, nHeads);
       step.max = steps.length - 1;
       show(0);
+      requestAnimationFrame(() => show(at)); // once the picture has its window
     });
   }
 
