@@ -1,7 +1,7 @@
 """How fast does a decoder read a prompt, and write token after token?
 
-On one thread, in seconds of the processor, each variant in a process of its
-own. *smollm2* is a decoder of SmolLM2's sizes, *small* one of the course's;
+On one thread, in seconds of the processor; in each round all variants take
+turns. *smollm2* is a decoder of SmolLM2's sizes, *small* one of the course's;
 what they write depends on no weights, so these are drawn. *decode* writes
 behind a context of so many positions, whose keys and values are drawn too.
 The cache grows by ``torch.cat``, or its memory is reserved ahead; *static* is
@@ -10,6 +10,7 @@ reserved whole and always read whole, under a mask, so that shapes stay;
 prompt in one call, *batch* writes so many texts at a time.
 """
 
+import functools
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,7 +20,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.lab import Experiment, Record, RunContext
-from experiments.timing import measured_alone
+from experiments.timing import undisturbed
+from transformer_course.decoding.search import last_logits
 from transformer_course.models.attention import KVCache
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
@@ -38,9 +40,9 @@ SIZES = {
         rope_base=100_000.0,
     ),
 }
-STEPS = {"small": 64, "smollm2": 8}
-"""Tokens that are written and timed, after two that are not."""
-WARM = 2
+STEPS = {"small": 64, "smollm2": 6}
+"""Tokens that are written and timed in a round, after two that are not."""
+WARM, ROUNDS = 2, 5
 CONTEXTS = (256, 2048)
 BATCHES = (1, 4, 16, 32)
 PROMPT = 512
@@ -78,7 +80,12 @@ def context_of(config: ModernConfig, asked: Question) -> tuple[Tensor, Tensor]:
 def growing(model: ModernLanguageModel, asked: Question) -> Step:
     """By the package, with a cache that grows."""
     cache = filled(model, asked)
-    return lambda ids, position: model.decode(ids, cache)
+
+    def step(ids: Tensor, position: int) -> Tensor:
+        cache.cut(position)  # of the round before
+        return model.decode(ids, cache)
+
+    return step
 
 
 def static(model: ModernLanguageModel, asked: Question) -> Step:
@@ -123,20 +130,34 @@ def static_layer(layer, x, turns, keys, values, at, mask) -> Tensor:
     return x + layer.feed_forward(layer.norm_2(x))
 
 
-@torch.inference_mode()
-def measured(asked: Question, steps: int) -> Record:
-    """Tokens a second; the last logits, which do not depend on the way."""
+@functools.cache
+def model_of(size: str) -> ModernLanguageModel:
+    """A decoder whose weights are drawn."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    model = ModernLanguageModel(SIZES[asked.size]).eval()
-    if asked.way == "prefill":
-        ids = torch.randint(3, 8000, (asked.batch, asked.context))
-        model.decode(ids[:, :WARM], model.new_cache())
-        start = time.process_time()
-        model.decode(ids, model.new_cache())
-        return {"rate": rate(ids.numel(), start)}
+    return ModernLanguageModel(SIZES[size]).eval()
+
+
+@functools.cache
+def prepared(asked: Question) -> Step:
+    """What writes a token."""
     make = static if asked.way in ("static", "compiled") else growing
-    step = make(model, asked)
+    return make(model_of(asked.size), asked)
+
+
+def read(asked: Question) -> Record:
+    """Tokens of a prompt that are read in a second."""
+    model = model_of(asked.size)
+    ids = torch.randint(3, 8000, (asked.batch, asked.context))
+    last_logits(model, ids[:, :WARM], cache=model.new_cache())
+    start = time.process_time()
+    last_logits(model, ids, cache=model.new_cache())
+    return {"rate": rate(ids.numel(), start)}
+
+
+def written(asked: Question, steps: int) -> Record:
+    """Tokens a second; the last logits, which do not depend on the way."""
+    step = prepared(asked)
     newest = torch.ones(asked.batch, 1, dtype=torch.long)
     for i in range(WARM + steps):
         if i == WARM:
@@ -154,10 +175,13 @@ def rate(tokens: int, start: float) -> float:
     return float(f"{tokens / (time.process_time() - start):.4g}")
 
 
+@torch.inference_mode()
 def measure(asked: Question, seed: int, context: RunContext) -> Record:
-    """One way, once, in a process of its own."""
-    steps = context.limit(STEPS[asked.size])
-    return measured_alone(measured, asked, steps)
+    """One way, once."""
+    about = undisturbed(context.smoke)
+    if asked.way == "prefill":
+        return {**about, **read(asked)}
+    return {**about, **written(asked, context.limit(STEPS[asked.size]))}
 
 
 def questions() -> dict[str, Question]:
@@ -181,7 +205,7 @@ EXPERIMENT = Experiment(
     chapter="21_speed",
     variants=questions(),
     measure=measure,
-    seeds=(0, 1),
+    seeds=tuple(range(ROUNDS)),
     settings=lambda: {
         "steps": STEPS,
         "prompt": PROMPT,

@@ -3,7 +3,8 @@
 The translator of the course's presets (three layers of width 256, a
 vocabulary of 6,000) learns from sentences of the built-in grammar, on one
 thread. Each way of doing so is measured in a process of its own, in seconds
-of the processor; all ways take turns. *steps* adds one step to what most
+of the processor; all ways take turns, and each round has batches of its own.
+*steps* adds one step to what most
 programs do, or all three. *bf16* is all three in 32 bits and with products in
 16, on another processor, which has these. *shares* says which kinds of
 operations took the time of a step, and *compiled* what torch.compile takes
@@ -25,7 +26,7 @@ from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 from experiments.lab import Experiment, Record, RunContext
-from experiments.timing import measured_alone, peak
+from experiments.timing import peak, run_in_subprocess, undisturbed
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import (
     Batch,
@@ -44,7 +45,7 @@ from transformer_course.training.loop import (
     train_step,
 )
 
-STEPS, ROWS, TOKEN_BUDGET = 3, 64, 1536
+STEPS, ROWS, TOKEN_BUDGET = 2, 64, 1536
 PAIRS, VOCABULARY = 2000, 6000
 
 
@@ -63,14 +64,21 @@ class Way(NamedTuple):
 # --- the work ----------------------------------------------------------------
 
 
-def batches(shapes: bool, steps: int) -> list[Batch]:
-    """Sentences of the grammar, as most make batches or in a few shapes."""
+def batches(shapes: bool, steps: int, seed: int = 0) -> list[Batch]:
+    """Sentences of the grammar, as most make batches or in a few shapes.
+
+    Args:
+        shapes: sentences of like lengths together.
+        steps: number of batches.
+        seed: which ones.
+    """
     pairs = load_corpus("grammar").train.take(range(PAIRS))
     tokenizer = Tokenizer.train([*pairs.src, *pairs.tgt], VOCABULARY, "word")
     ids = encode_pairs(tokenizer, pairs, 128)
     if shapes:
-        return list(islice(BucketedBatches(ids, TOKEN_BUDGET).epoch(0), steps))
-    drawn = random.Random(0).sample(ids, ROWS * steps)
+        epoch = BucketedBatches(ids, TOKEN_BUDGET).epoch(0)
+        return list(islice(epoch, seed * steps, (seed + 1) * steps))
+    drawn = random.Random(seed).sample(ids, ROWS * steps)
     starts = range(0, len(drawn), ROWS)
     return [padded_batch(drawn[start : start + ROWS]) for start in starts]
 
@@ -95,12 +103,14 @@ def translator(way: Way) -> Transformer:
     return swap(model, classes).train()
 
 
-def training(way: Way, steps: int) -> tuple[Callable[[], None], int]:
+def training(
+    way: Way, steps: int, seed: int
+) -> tuple[Callable[[], None], int]:
     """Updates on the same batches each time, and how many tokens they have."""
     torch.set_num_threads(1)
     if way.keeps:
         keep_freed_memory()
-    made = batches(way.shapes, steps)
+    made = batches(way.shapes, steps, seed)
     learner = translator(way)
     settings = LoopConfig(bf16=way.bf16)
     optimizer = make_optimizer(learner, settings)
@@ -115,9 +125,9 @@ def training(way: Way, steps: int) -> tuple[Callable[[], None], int]:
 # --- measuring ---------------------------------------------------------------
 
 
-def trained(way: Way, steps: int) -> Record:
+def trained(way: Way, steps: int, seed: int) -> Record:
     """Target tokens a second; all shapes have been met before."""
-    work, tokens = training(way, steps)
+    work, tokens = training(way, steps, seed)
     work()
     start = time.process_time()
     work()
@@ -147,9 +157,9 @@ def kind_of(operation: str) -> str:
     return REST
 
 
-def shares(way: Way, steps: int) -> Record:
+def shares(way: Way, steps: int, seed: int) -> Record:
     """Shares of a step's time, by kind of operation."""
-    work, _ = training(way, steps)
+    work, _ = training(way, steps, seed)
     work()
     with profile(activities=[ProfilerActivity.CPU]) as seen:
         work()
@@ -160,14 +170,14 @@ def shares(way: Way, steps: int) -> Record:
     return {"shares": {kind: round(t / whole, 4) for kind, t in found.items()}}
 
 
-def compiled(way: Way, times: int) -> Record:
+def compiled(way: Way, times: int, seed: int) -> Record:
     """Cost and gain of torch.compile for one shape.
 
     Needs a compiler of C++.
     """
     torch.set_num_threads(1)
     keep_freed_memory()
-    (batch,) = batches(way.shapes, 1)
+    (batch,) = batches(way.shapes, 1, seed)
     settings = LoopConfig()
     learners = [translator(way), translator(way)]
     optimizers = [make_optimizer(one, settings) for one in learners]
@@ -203,7 +213,9 @@ class Question(NamedTuple):
 def measure(question: Question, seed: int, context: RunContext) -> Record:
     """One way, once, in a process of its own."""
     much = context.limit(STEPS, 1)
-    return measured_alone(DONE[question.kind], question.way, much)
+    about = undisturbed(context.smoke)
+    work = DONE[question.kind]
+    return {**about, **run_in_subprocess(work, question.way, much, seed)}
 
 
 FULL = Way(shapes=True, keeps=True, draws=True)
@@ -230,8 +242,8 @@ EXPERIMENT = Experiment(
         "token_budget": TOKEN_BUDGET,
         "vocabulary": VOCABULARY,
     },
-    seeds=(0,),
-    seeds_of={"bf16": (0, 1, 2)},
+    seeds=(0, 1, 2, 3, 4),
+    seeds_of={"bf16": (0, 1, 2), "compiled": (0,), "shares": (0,)},
     default_variants=("steps", "shares"),
     smoke_variants=("steps/all three", "shares/after"),
 )

@@ -13,6 +13,10 @@ from typing import Any
 
 import torch
 
+from transformer_course.errors import CourseError
+
+QUIET = 0.5
+"""Cores that other programs may keep busy while something is timed."""
 AT_LEAST, TIMES = 1.0, 5
 """Work is timed for so many seconds at the least, and so often."""
 
@@ -76,12 +80,49 @@ def measured_alone(
 
 
 def conditions() -> dict[str, Any]:
-    """The date, the machine's load over the last minute, the processor."""
+    """The date, the cores that others keep busy, the processor."""
     return {
         "date": datetime.date.today().isoformat(),
-        "load": round(os.getloadavg()[0], 1),
+        "load": round(busy(), 2),
         "processor": processor(),
     }
+
+
+def undisturbed(smoke: bool = False) -> dict[str, Any]:
+    """The conditions; but in a smoke test, they have to be quiet.
+
+    Raises:
+        CourseError: other programs keep more than :data:`QUIET` cores busy.
+    """
+    found = conditions()
+    if found["load"] > QUIET and not smoke:
+        raise CourseError(
+            f"other programs keep {found['load']} cores busy, and times need "
+            f"a quiet machine, at most {QUIET}: wait, and type the same "
+            "again. It goes on with what is missing."
+        )
+    return found
+
+
+def busy(seconds: float = 0.15, stat: Path = Path("/proc/stat")) -> float:
+    """Cores that are busy while this process waits for a moment.
+
+    On Linux; elsewhere the load average, which also counts what this process
+    has just done.
+    """
+
+    def used() -> tuple[int, int]:
+        first = stat.read_text("utf-8").partition("\n")[0]
+        user, nice, system, idle, waiting, *rest = map(int, first.split()[1:])
+        spent = user + nice + system + sum(rest[:3])
+        return spent, spent + idle + waiting
+
+    if not stat.is_file():
+        return os.getloadavg()[0]
+    (before, start) = used()
+    time.sleep(seconds)
+    (after, end) = used()
+    return (os.cpu_count() or 1) * (after - before) / max(1, end - start)
 
 
 def processor(info: Path = Path("/proc/cpuinfo")) -> str:

@@ -8,12 +8,12 @@ from test_modern import tiny_modern
 
 from transformer_course.data.byte_bpe import ByteBPE, byte_signs
 from transformer_course.data.tokenizer import EOS
-from transformer_course.errors import ConfigError
 from transformer_course.inference.chat import (
     Conversation,
     Message,
-    chat_ids,
+    TooLong,
     chat_text,
+    message_ids,
 )
 from transformer_course.inference.model import TrainedModel
 
@@ -59,29 +59,67 @@ def test_an_answer_ends_with_its_length_or_the_models_context(room, length):
     assert len(read) == wanted
 
 
-def test_a_conversation_without_room_is_refused_and_goes_on():
+def test_a_message_without_room_is_refused_and_the_conversation_goes_on():
     conversation = talk(max_length=asked("hello"))
-    with pytest.raises(ConfigError, match="but the model reads"):
+    with pytest.raises(TooLong, match="but the model reads"):
         conversation.answer("hello", lambda text: None, 20)
     assert conversation.messages == [Message("system", "be brief")]
     conversation.answer("hell", lambda text: None, 20)
     assert len(conversation.messages) == 3
 
 
-def test_an_answer_reads_all_that_was_said():
-    conversation = talk(max_length=500)
-    read = read_by(conversation.used.model)
-    first = conversation.answer("hello", lambda text: None, 4, top_k=1)
-    calls = len(read)
-    conversation.answer("and then?", lambda text: None, 4, top_k=1)
-    said = [
-        Message("system", "be brief"),
-        Message("user", "hello"),
-        Message("assistant", first),
-        Message("user", "and then?"),
+def quiet(text: str) -> None:
+    """Where an answer goes that nobody reads."""
+
+
+def test_a_turn_reads_what_is_new_and_answers_as_if_it_read_all():
+    kept, again = talk(max_length=500), talk(max_length=500)
+    read = read_by(kept.used.model)
+    for said in ("hello", "and then?", "and then?"):
+        calls = len(read)
+        answer = kept.answer(said, quiet, 9, top_k=1)
+        again.cache, again.read = again.used.model.new_cache(), []
+        assert answer == again.answer(said, quiet, 9, top_k=1)
+        if calls:  # the end of its answer, the question, its own beginning
+            said = message_ids(TOKENIZER, kept.messages[-2])
+            new = "x<|im_end|>\n", "<|im_start|>assistant\n"
+            new = sum(len(TOKENIZER.encode(part)) for part in new)
+            assert read[calls] == new + len(said)
+        assert len(kept.read) == kept.cache.length
+
+
+def test_an_interrupted_turn_leaves_a_cache_that_is_right():
+    kept, again = talk(max_length=500), talk(max_length=500)
+
+    def stop(text: str) -> None:
+        raise KeyboardInterrupt
+
+    for conversation in (kept, again):
+        with pytest.raises(KeyboardInterrupt):
+            conversation.answer("hello", stop, 9, top_k=1)
+    again.cache, again.read = again.used.model.new_cache(), []
+    answers = [one.answer("go on", quiet, 9, top_k=1) for one in (kept, again)]
+    assert answers[0] == answers[1]
+
+
+def test_a_full_context_loses_its_oldest_turns_and_keeps_the_system():
+    lost: list[int] = []
+    conversation = talk(max_length=400)
+    conversation.on_drop = lost.append
+    for turn in range(12):
+        conversation.answer(f"turn {turn}", quiet, 9, top_k=1)
+        assert conversation.messages[0] == Message("system", "be brief")
+        assert conversation.messages[-2] == Message("user", f"turn {turn}")
+        assert conversation.cache.length < 400
+    turns = (len(conversation.messages) - 1) // 2
+    assert 1 < turns < 12 and sum(lost) == 12 - turns
+    assert len(lost) < sum(lost)  # several at a time
+    fresh = talk(max_length=400)
+    fresh.messages, fresh.ids = [*conversation.messages], [*conversation.ids]
+    answers = [
+        one.answer("and?", quiet, 9, top_k=1) for one in (conversation, fresh)
     ]
-    assert conversation.messages[:-1] == said
-    assert read[calls] == len(TOKENIZER.encode(chat_text(said)))
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize(
@@ -89,12 +127,14 @@ def test_an_answer_reads_all_that_was_said():
 )
 def test_special_tokens_that_someone_types_are_plain_text(said):
     messages = [Message("system", said), Message("user", said)]
-    ids = chat_ids(TOKENIZER, messages)
+    ids = [i for one in messages for i in message_ids(TOKENIZER, one)]
     special = [TOKENIZER.piece(i) for i in ids if i < len(SPECIAL)]
-    assert special == ["<|im_start|>", "<|im_end|>"] * 2 + ["<|im_start|>"]
+    assert special == ["<|im_start|>", "<|im_end|>"] * 2
     assert TOKENIZER.decode(ids).count(said) == 2
-    plain = [Message("user", "hello\n"), Message("assistant", "")]
-    assert chat_ids(TOKENIZER, plain) == TOKENIZER.encode(chat_text(plain))
+    plain = [Message("system", ""), Message("user", "hello\n")]
+    ids = [i for one in plain for i in message_ids(TOKENIZER, one)]
+    answer = TOKENIZER.encode("<|im_start|>assistant\n")
+    assert ids + answer == TOKENIZER.encode(chat_text(plain))
 
 
 def test_what_was_written_before_an_interruption_counts():

@@ -508,9 +508,10 @@ def test_a_line_that_cannot_be_filled_does_not_end_the_others(
 
 
 def test_the_same_seed_draws_the_same_and_more_begin_with_the_same(
-    run, models
+    run, models, stdin
 ):
     command = ("generate", models / "language-model")
+    stdin(b"")
     one, same, other = (run(*command, "--seed", seed) for seed in (1, 1, 2))
     assert one == same != other
     two, four = (run(*command, "--count", count)[1] for count in (2, 4))
@@ -533,6 +534,15 @@ def test_texts_go_on_from_the_prompt_however_they_are_shown(
         assert run(*command, *more)[0] == 0
         assert out.getvalue() == whole
         assert out.steps() > 4
+
+
+def test_a_prompt_may_come_from_a_pipe(run, models, stdin):
+    command = ["generate", models / "language-model"]
+    given = run(*command, "赤い 猫")
+    stdin("赤い 猫\n".encode())
+    assert run(*command) == given
+    stdin(b"red\xff")
+    assert_error(run(*command), "standard input is not UTF-8: line 1, byte 4")
 
 
 def test_a_translator_draws_translations_of_the_prompt(run, model):

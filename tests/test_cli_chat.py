@@ -84,6 +84,14 @@ def test_an_answer_that_is_cut_off_is_a_warning(chat):
     assert err.count("warning: the answer was cut off") == 2
 
 
+def test_what_does_not_fit_is_a_line_and_the_talk_goes_on(chat):
+    status, out, err = chat(said=b"x" * 1200 + b"\nhello\n")
+    assert status == 0 and out and err.count("\n") == 2
+    assert "tokens, but the model reads 999: say less." in err
+    status, _, err = chat(said=(b"x" * 300 + b"\n") * 5)
+    assert status == 0 and "the context is full: the oldest" in err
+
+
 def test_an_answer_commands_no_terminal(chat):
     hot = ["--temperature", 9, "--min-p", 0, "--max-length", 99]
     out = chat(*hot, "--device", "cpu")[1]

@@ -29,9 +29,10 @@ from transformer_course.decoding.generate import (
     length_penalty,
     sample,
 )
-from transformer_course.decoding.search import EXTRA_LENGTH
+from transformer_course.decoding.search import EXTRA_LENGTH, last_logits
 from transformer_course.errors import ConfigError, DivergedError
 from transformer_course.models.ensemble import Ensemble
+from transformer_course.models.masks import padding_mask
 from transformer_course.models.recurrent import RecurrentTranslator
 
 TRANSLATORS = [*POSITIONS, "gru", "ensemble"]
@@ -114,6 +115,25 @@ def assert_shares(shares, probabilities, rows: int = 4000):
     """Each share within five standard deviations of its probability."""
     deviation = (probabilities * (1 - probabilities) / rows).sqrt()
     assert ((shares - probabilities).abs() <= 5 * deviation + 1e-9).all()
+
+
+# --- a prompt ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "gru"])
+def test_of_a_prompt_the_last_position_alone_has_logits(kind):
+    model, prompt = translator(kind), ragged_ids([7, 7])
+    source = model.encode(SOURCES[:2]), padding_mask(SOURCES[:2], PAD)
+    made = []
+    with torch.no_grad():
+        every = model.decode(prompt, *source)
+        model.to_logits.register_forward_hook(
+            lambda _, __, logits: made.append(logits.size(1))
+        )
+        found = last_logits(model, prompt, *source, cache=model.new_cache())
+        torch.testing.assert_close(found, every[:, -1])
+        assert model.decode(prompt, *source).shape == every.shape
+    assert made == [1, 7]
 
 
 # --- the cache --------------------------------------------------------------

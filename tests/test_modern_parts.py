@@ -11,10 +11,12 @@ from transformer_course.models.modern import GatedFeedForward
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.modern_parts import (
     BIAS_STEP,
+    CHUNK,
     GatedDelta,
     LatentAttention,
     MixtureOfExperts,
     attend_with_sinks,
+    delta_of_chunk,
     gated_delta,
 )
 from transformer_course.models.positional_encoding import rotate, rotations
@@ -110,6 +112,23 @@ def test_all_positions_at_once_write_and_read_as_one_by_one():
     expected = one_by_one(query, key, value, *gates, state)
     for one, other in zip(found, expected, strict=True):
         close(one, other)
+
+
+def test_chunks_give_what_one_chunk_gives_and_its_gradients():
+    torch.manual_seed(0)
+    shape = 2, 3, 2 * CHUNK + 9
+    query, key = (F.normalize(torch.randn(*shape, 4), dim=-1) for _ in "qk")
+    gates = torch.rand(shape), -0.05 * torch.rand(shape)
+    state = torch.randn(2, 3, 4, 4)
+    inputs = [query, key, torch.randn(*shape, 4), *gates, state]
+    inputs = [x.requires_grad_() for x in inputs]
+    found = {}
+    for way in (gated_delta, delta_of_chunk):
+        outputs = way(*inputs)
+        total = sum((x * x).sum() for x in outputs)
+        found[way] = *outputs, *torch.autograd.grad(total, inputs)
+    for one, other in zip(*found.values(), strict=True):
+        close(one, other, 1e-4)
 
 
 def test_a_value_that_is_written_twice_is_replaced():

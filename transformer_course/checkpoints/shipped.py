@@ -36,4 +36,7 @@ def hint(path: Path) -> str:
     """What to do when something that looks like a name is not found."""
     if path.exists() or len(path.parts) != 1:
         return ""
-    return f" Models that come with the course: {', '.join(names())}."
+    return (
+        f" Models that come with the course: {', '.join(names())}; "
+        "published ones: minilm, smollm2."
+    )

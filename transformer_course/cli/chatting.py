@@ -23,7 +23,12 @@ def chat(
 
     Type a line, and read the answer as it is written; Ctrl-C stops an
     answer, Ctrl-D ends the conversation. Lines can be piped in, too; blank
-    ones are passed over.
+    ones are passed over. When the model's context is full, the oldest turns
+    are dropped; the system's message stays.
+
+    smollm2 invents facts, and its model card names no training that would
+    teach it to refuse: asked for something harmful, it answers. Give it to
+    nobody as an adviser.
 
     Args:
         system: what the model is told beforehand; if left out, what it was
@@ -39,13 +44,17 @@ def chat(
     """
     import torch
 
-    from transformer_course.inference.chat import SYSTEM, Conversation
+    from transformer_course.inference.chat import (
+        SYSTEM,
+        Conversation,
+        TooLong,
+    )
 
     checks.require_fits("system", system, str)
     checks.require_fits("max_length", max_length, Number)
     checks.require_fits("seed", seed, checks.Seed)
     used = load(model, device)
-    talk = Conversation(used, system or SYSTEM)
+    talk = Conversation(used, system or SYSTEM, _dropped)
     place = next(used.model.parameters()).device
     generator = torch.Generator(place).manual_seed(seed)
     for _, [said] in chunks(None, 1, "chat", prompt="> "):
@@ -64,6 +73,9 @@ def chat(
             )
         except KeyboardInterrupt:
             write(" …")
+        except TooLong as error:
+            warn([str(error)])
+            continue
         print(flush=True)
         if talk.cut:
             warn(
@@ -72,3 +84,8 @@ def chat(
                     "or where the model's context ends."
                 ]
             )
+
+
+def _dropped(turns: int) -> None:
+    what = "turn is" if turns == 1 else f"{turns} turns are"
+    warn([f"the context is full: the oldest {what} dropped, the rest read."])

@@ -47,6 +47,17 @@ def typed() -> bool:
     return sys.stdin.isatty()
 
 
+def piped() -> str:
+    """The text that a pipe or a file brings to standard input, if one does.
+
+    Raises:
+        CorpusError: it is not UTF-8.
+    """
+    if sys.stdin is None or typed():
+        return ""
+    return "\n".join(decode_lines(sys.stdin.buffer.read(), "standard input"))
+
+
 def _file(file: Path, command: str) -> Iterator[list[str]]:
     try:
         yield read_lines(file)

@@ -16,6 +16,7 @@ from transformer_course.cli.lines import (
     CHUNK,
     check_writable,
     chunks,
+    piped,
     typed,
     warn,
     write,
@@ -149,7 +150,8 @@ def generate(
 
     Args:
         prompt: the sentence to translate; for a language model the beginning
-            of the text, which may be left out.
+            of the text, which may be left out. What comes from a pipe is
+            taken if it is.
         count: number of texts.
         temperature: below 1 sharper, above 1 wilder.
         top_k: sample from the k most probable tokens; 0 takes all.
@@ -162,6 +164,7 @@ def generate(
             are the same.
     """
     checks.require_fits("prompt", prompt, str)
+    prompt = prompt or piped()
     checks.require_fits("count", count, Number)
     checks.require_fits("max_length", max_length, Number)
     checks.require_fits("seed", seed, checks.Seed)

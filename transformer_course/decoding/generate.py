@@ -24,6 +24,7 @@ from transformer_course.decoding.search import (
 )
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import for_inference
+from transformer_course.models.transformer import DecoderCache
 
 MIN_TEMPERATURE = 1e-20
 """Logits divided by less would overflow in fp32."""
@@ -99,6 +100,7 @@ def sample(
     start: int = BOS,
     max_length: int | None = None,
     cached: bool = True,
+    cache: DecoderCache | None = None,
     on_token: OnToken | None = None,
 ) -> list[list[int]]:
     """Draw each token from the model's distribution, scaled or truncated.
@@ -119,6 +121,8 @@ def sample(
             bos is given their first token.
         max_length: maximum number of target tokens.
         cached: keep keys and values between tokens.
+        cache: keys and values of the targets' beginning that an earlier call
+            has read; extended in place.
         on_token: called after each step.
 
     Raises:
@@ -150,7 +154,7 @@ def sample(
         return drawn.squeeze(1)
 
     given = model, src, pick, prefix, max_length, cached, on_token
-    return _extend(*given, start=start)
+    return _extend(*given, start=start, cache=cache)
 
 
 def keep_top_k(
@@ -259,12 +263,20 @@ def beam_search(
 
 @for_inference
 def _extend(
-    model, src, pick: Pick, prefix, max_length, cached, on_token, start=BOS
+    model,
+    src,
+    pick: Pick,
+    prefix,
+    max_length,
+    cached,
+    on_token,
+    start=BOS,
+    cache=None,
 ):
     """Greedy search and sampling: one row a sentence, one token a step."""
     keep = pick is not _argmax or on_token is not None
     given = model, src, prefix, max_length, cached
-    search = Search(*given, keep_finished=keep, start=start)
+    search = Search(*given, keep_finished=keep, start=start, cache=cache)
     while not search.done():
         tokens = pick(search.force(search.logits().float()))[:, None]
         search.append(torch.zeros_like(tokens), tokens, search.scores)

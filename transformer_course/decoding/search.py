@@ -16,6 +16,7 @@ from transformer_course.models.masks import padding_mask
 from transformer_course.models.positional_encoding import (
     max_position_embeddings,
 )
+from transformer_course.models.transformer import DecoderCache
 
 DEFAULT_ALPHA = 0.6
 """Exponent of the length penalty (Vaswani et al. 2017, section 6.1)."""
@@ -56,6 +57,7 @@ class Search:
         prefix: tokens that each target must begin with, padded on the right.
         max_length: maximum number of target tokens; see :func:`length_limits`.
         cached: keep keys and values between tokens.
+        cache: what the model has read of the targets' beginning.
         beam_size: hypotheses of each sentence.
         alpha: exponent of the length penalty.
         keep_finished: keep finished sentences in the batch; else they leave
@@ -77,6 +79,7 @@ class Search:
         alpha: float = 0.0,
         keep_finished: bool = False,
         start: int = BOS,
+        cache: DecoderCache | None = None,
     ):
         given = src if src is not None else prefix
         if prefix is not None and len(prefix) != len(given):
@@ -112,7 +115,7 @@ class Search:
         scores = torch.full((sentences, beam_size), -torch.inf)
         scores[:, 0] = 0.0  # all beams are alike at first: only one may grow
         self.scores = scores.to(self.device)
-        self.cache = model.new_cache() if cached else None
+        self.cache = (cache or model.new_cache()) if cached else None
         self.indices = torch.arange(sentences)  # of the batch's sentences
         self._results: dict[int, list[Hypothesis]] = {}
 
@@ -124,7 +127,7 @@ class Search:
         """Logits of each row's next token."""
         known = 0 if self.cache is None else self.cache.length
         new = self.tgt[:, known:]
-        return self.model.decode(new, *self.source, cache=self.cache)[:, -1]
+        return last_logits(self.model, new, *self.source, cache=self.cache)
 
     def forced_tokens(self) -> Int[Tensor, " rows"]:
         """The forced next token of each row, or -1.
@@ -223,6 +226,26 @@ class Search:
             ]
             hypotheses.sort(key=lambda h: h.score, reverse=True)
             self._results[index] = hypotheses
+
+
+def last_logits(
+    model: nn.Module, new: Int[Tensor, "rows length"], *source, **settings
+) -> Float[Tensor, "rows vocab"]:
+    """Logits of the last position, by ``decode``.
+
+    Of a prompt the others are not needed, and with a large vocabulary they
+    cost as much as several layers: the product is given the last state alone.
+    """
+    to_logits, hook = getattr(model, "to_logits", None), None
+    if isinstance(to_logits, nn.Linear):
+        hook = to_logits.register_forward_pre_hook(
+            lambda _, states: (states[0][:, -1:],)
+        )
+    try:
+        return model.decode(new, *source, **settings)[:, -1]
+    finally:
+        if hook is not None:
+            hook.remove()
 
 
 def require_numbers(valid: Bool[Tensor, "..."]) -> None:

@@ -1,7 +1,8 @@
-"""A conversation with a published model that answers (chapter 22)."""
+"""A conversation with a published model that answers (chapter 23)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
@@ -12,10 +13,16 @@ from transformer_course.data.tokenizer import EOS
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.translate import TextStreamer
 from transformer_course.errors import ConfigError
+from transformer_course.fast.speculative import agreeing
 from transformer_course.inference.model import TrainedModel
+from transformer_course.models.transformer import DecoderCache
 
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 """What SmolLM2 is told where nobody tells it anything else."""
+
+
+class TooLong(ConfigError):
+    """A message that does not fit into the model's context."""
 
 
 class Message(NamedTuple):
@@ -26,39 +33,44 @@ class Message(NamedTuple):
     content: str
 
 
+START, END = "<|im_start|>", "<|im_end|>"
+"""Where a message begins, and where it ends."""
+ANSWER = f"{START}assistant\n"
+"""How a message of the model begins."""
+
+
 def chat_text(messages: list[Message]) -> str:
     """A conversation as SmolLM2 was trained to read it, its answer to come.
 
     The template is ChatML; the model's GGUF file carries it as
     ``tokenizer.chat_template``.
     """
-    return "".join(_parts(messages))
+    if messages[0].role != "system":
+        messages = [Message("system", SYSTEM), *messages]
+    parts = (f"{START}{role}\n{content}{END}\n" for role, content in messages)
+    return "".join(parts) + ANSWER
 
 
-def chat_ids(tokenizer: ByteBPE, messages: list[Message]) -> list[int]:
-    """Ids of a conversation; a special token in a message is plain text.
+def message_ids(tokenizer: ByteBPE, message: Message) -> list[int]:
+    """Ids of a message; a special token in its content is plain text.
 
     What someone writes can so not end a message, nor begin another role's.
     """
+    plain = f"{message.role}\n{message.content}"
     return [
-        i
-        for place, part in enumerate(_parts(messages))
-        for i in tokenizer.encode(part, special=place % 2 == 0)
+        *tokenizer.encode(START),
+        *tokenizer.encode(plain, special=False),
+        *tokenizer.encode(f"{END}\n"),
     ]
-
-
-def _parts(messages: list[Message]) -> Iterator[str]:
-    """The template's text: a special token, plain text, and so on."""
-    if messages[0].role != "system":
-        messages = [Message("system", SYSTEM), *messages]
-    for role, content in messages:
-        yield from ("<|im_start|>", f"{role}\n{content}", "<|im_end|>", "\n")
-    yield from ("<|im_start|>", "assistant\n")
 
 
 @dataclass
 class Conversation:
-    """Messages to and from a model; each answer reads all of them.
+    """Messages to and from a model, which reads what is new.
+
+    What it has read stays in a cache of keys and values. Where the context is
+    full, the oldest turns are dropped until half of it is free: what is left
+    has other positions and is read again, which should not happen each time.
 
     Raises:
         ConfigError: the model was not trained to answer.
@@ -66,9 +78,16 @@ class Conversation:
 
     used: TrainedModel
     system: str = SYSTEM
+    on_drop: Callable[[int], object] = lambda turns: None
+    """Called with the number of turns that are dropped."""
     messages: list[Message] = field(default_factory=list)
+    ids: list[list[int]] = field(default_factory=list)
+    """Those of each message; of an answer those that the model wrote."""
     cut: bool = False
     """Whether the last answer had not ended where it had to."""
+    cache: DecoderCache = field(init=False)
+    read: list[int] = field(default_factory=list)
+    """Ids whose keys and values are in the cache."""
 
     def __post_init__(self):
         if not isinstance(self.used.tokenizer, ByteBPE):
@@ -76,7 +95,8 @@ class Conversation:
                 f"{self.used.path} was not trained to answer: chat with "
                 "smollm2, or let it continue a text (generate)."
             )
-        self.messages.insert(0, Message("system", self.system))
+        self._add(Message("system", self.system))
+        self.cache = self.used.model.new_cache()
 
     def answer(self, said: str, say: Say, length: int, **settings: Any) -> str:
         """Answer a message; what was written counts if it is interrupted.
@@ -88,30 +108,73 @@ class Conversation:
             settings: of :func:`~.generate.sample`.
 
         Raises:
-            ConfigError: the conversation leaves no room for an answer.
+            TooLong: the message leaves no room for an answer.
         """
-        self.messages.append(Message("user", said))
-        ids = chat_ids(self.used.tokenizer, self.messages)
+        tokenizer = self.used.tokenizer
         longest = self.used.model.config.max_length
-        if len(ids) >= longest:
-            self.messages.pop()
-            raise ConfigError(
-                f"the conversation has {len(ids):,} tokens, but the model "
-                f"reads {longest:,}: begin a new one, or say less."
-            )
-        text = TextStreamer(self.used.tokenizer)
+        self._make_room(Message("user", said), length)
+        ids = [*chain.from_iterable(self.ids), *tokenizer.encode(ANSWER)]
+        self.read = self.read[: agreeing(self.read, ids[:-1])]
+        self.cache.cut(len(self.read))
+        text = TextStreamer(tokenizer)
         self.cut = False
+
+        def add(token: torch.Tensor) -> None:
+            shown = text.add(int(token))
+            self.read = ids + text.ids[:-1]  # the newest is not read yet
+            say(shown)
+
         try:
             sample(
                 self.used.model,
                 prefix=torch.tensor([ids[1:]]),
                 start=ids[0],
                 max_length=min(len(ids) + length, longest) - 1,
-                on_token=lambda token: say(text.add(int(token))),
+                cache=self.cache,
+                on_token=add,
                 **settings,
             )
             self.cut = text.ids[-1] != EOS
         finally:
             say(text.end())
             self.messages.append(Message("assistant", text.shown))
+            written = [i for i in text.ids if i != EOS]
+            self.ids.append(tokenizer.encode(ANSWER) + written)
+            self.ids[-1] += tokenizer.encode(f"{END}\n")
         return text.shown
+
+    def _add(self, message: Message) -> None:
+        self.messages.append(message)
+        self.ids.append(message_ids(self.used.tokenizer, message))
+
+    def _make_room(self, message: Message, length: int) -> None:
+        """Add a message; where it does not fit, drop the oldest turns.
+
+        Args:
+            message: of the user.
+            length: most tokens of its answer.
+
+        Raises:
+            TooLong: it does not fit even alone.
+        """
+        self._add(message)
+        longest = self.used.model.config.max_length
+        opening = len(self.used.tokenizer.encode(ANSWER))
+        sizes = [len(ids) for ids in self.ids]
+        total, dropped = sum(sizes) + opening, 0
+        if total + min(length, longest // 2) > longest:
+            while total > longest // 2 and 2 * dropped + 2 < len(sizes):
+                total -= sum(sizes[2 * dropped + 1 : 2 * dropped + 3])
+                dropped += 1
+        if total >= longest:
+            del self.messages[-1], self.ids[-1]
+            raise TooLong(
+                f"the message and what stands around it have {total:,} "
+                f"tokens, but the model reads {longest:,}: say less."
+            )
+        if dropped:
+            del (
+                self.messages[1 : 2 * dropped + 1],
+                self.ids[1 : 2 * dropped + 1],
+            )
+            self.on_drop(dropped)

@@ -21,6 +21,8 @@ from transformer_course.models.rolling_cache import (
     mask_or_causal,
 )
 
+CHUNK = 64
+"""Positions that linear attention reads at once."""
 BIAS_STEP = 1e-3
 """How far the bias of an expert moves at a step."""
 Heads = Float[Tensor, "batch heads length d_head"]
@@ -120,15 +122,36 @@ def gated_delta(
     log_decay: Float[Tensor, "batch heads length"],
     state: State,
 ) -> tuple[Float[Tensor, "batch heads length d_value"], State]:
-    """Linear attention by the gated delta rule, all positions at once.
+    """Linear attention by the gated delta rule, chunk by chunk.
 
     Yang et al. 2025. At each position the state decays, what the
     key recalls is replaced by the value, in part if ``strength`` is below 1,
-    and the query reads. What a position writes depends on what those before
-    it wrote: a triangular system.
+    and the query reads. Each chunk begins with the state that the one before
+    it left, so the work grows with the length, and not with its square.
 
     Returns:
         What each query reads, and the state after the last position.
+    """
+    given = query, key, value, strength, log_decay
+    outputs = []
+    for chunk in zip(*(x.split(CHUNK, dim=2) for x in given), strict=True):
+        output, state = delta_of_chunk(*chunk, state)
+        outputs.append(output)
+    return torch.cat(outputs, dim=2), state
+
+
+def delta_of_chunk(
+    query: Float[Tensor, "batch heads length d_key"],
+    key: Float[Tensor, "batch heads length d_key"],
+    value: Float[Tensor, "batch heads length d_value"],
+    strength: Float[Tensor, "batch heads length"],
+    log_decay: Float[Tensor, "batch heads length"],
+    state: State,
+) -> tuple[Float[Tensor, "batch heads length d_value"], State]:
+    """All positions of a chunk at once.
+
+    What a position writes depends on what those before it wrote: a triangular
+    system, whose size is the square of the length.
     """
     passed = log_decay.cumsum(dim=-1)
     decay = passed.exp()[..., None]  # since the state
