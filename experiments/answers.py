@@ -4,11 +4,14 @@ SmolLM2-135M-Instruct learns to follow instructions that a program can check.
 It follows hardly any of them at first, and where all answers are wrong neither
 DPO nor GRPO learns, so these two go on from what LoRA has learned. Scored are
 greedy answers to held-out prompts, in other wordings and with other words, and
-to plain questions, and the loss on a text.
+to plain questions, and the loss on a text. There an answer is cut after 24
+tokens, and the system message is empty; ``asked`` gives the untouched model 80
+tokens for the plain questions, its own system message, and other wordings.
 """
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -24,13 +27,14 @@ from experiments.post_trainings import (
     sft,
     taught,
 )
+from transformer_course.batches.pairs import pad_rows
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.byte_bpe import ByteBPE, byte_signs
 from transformer_course.data.instructions import (
     KINDS,
     instructions,
 )
-from transformer_course.data.tokenizer import EOS
+from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import sample
 from transformer_course.decoding.search import without_special
 from transformer_course.fast.chunked_loss import chunked_loss
@@ -47,6 +51,8 @@ HELD_OUT = 204
 """Prompts that are scored."""
 LONGEST, ROOM = 16, 24
 """Most tokens of a drawn answer, and of one that is scored."""
+LONG_ROOM = 80
+"""Most tokens of an answer in ``asked``."""
 RATES = {"sft": 1e-4, "lora": 1e-3, "dpo": 2e-4, "grpo": 3e-4}
 """Highest learning rates."""
 FACTS = {
@@ -107,10 +113,28 @@ def load(context: RunContext) -> tuple[nn.Module, ByteBPE]:
     return ModernLanguageModel(config).eval(), tokenizer
 
 
-def prompt_ids(tokenizer: ByteBPE, said: str) -> Ids:
-    """A message as the model reads it, with an empty system message."""
-    asked = [Message("system", ""), Message("user", said)]
-    return tokenizer.encode(chat_text(asked))
+@dataclass(frozen=True)
+class Asked:
+    """A way to ask the untouched model."""
+
+    wording: str = "{}"
+    """What is said, with a place for the question."""
+    own: bool = True
+    """Whether its own system message stands before that, or an empty one."""
+
+
+ASKED = {
+    "empty": Asked(own=False),
+    "own": Asked(),
+    "please": Asked("Please answer this question: {}"),
+    "want": Asked("I want to know: {}"),
+}
+
+
+def prompt_ids(tokenizer: ByteBPE, said: str, own: bool = False) -> Ids:
+    """A message as the model reads it, behind a system message."""
+    before = [] if own else [Message("system", "")]
+    return tokenizer.encode(chat_text([*before, Message("user", said)]))
 
 
 def lora_dpo(run: PostTraining) -> None:
@@ -133,13 +157,15 @@ def first_lora(run: PostTraining) -> None:
 
 
 def measure(
-    method: Callable[[PostTraining], None] | None,
+    method: Callable[[PostTraining], None] | Asked | None,
     seed: int,
     context: RunContext,
 ) -> Record:
-    """Teach the model, and score it."""
+    """Teach the model, and score it; or only ask it."""
     set_seed(seed)
     model, tokenizer = load(context)
+    if isinstance(method, Asked):
+        return questions(model, tokenizer, context, method)
     drawn_to = GRPO_PROMPTS if method is lora_grpo else DPO_PROMPTS
     counts = [context.limit(n, 8) for n in (SHOWN, drawn_to)]
     given = instructions(seed, sum(counts))
@@ -189,12 +215,6 @@ def scores(
     right = dict.fromkeys(KINDS, 0)
     for one, (text, ended) in zip(asked, given, strict=True):
         right[one.kind] += ended and one.is_right(text)
-    facts = dict(itertools.islice(FACTS.items(), context.limit(len(FACTS))))
-    texts = [text for text, _ in answers(list(facts))]
-    known = [
-        any(word in text.lower() for word in wanted.split("|"))
-        for text, wanted in zip(texts, facts.values(), strict=True)
-    ]
     ids = torch.tensor([tokenizer.encode(TEXT.replace("\n", " "))])
     with torch.no_grad():
         logits = model(ids[:, :-1])[0]
@@ -207,14 +227,73 @@ def scores(
                 for one, (text, _) in zip(asked, given, strict=True)
             ][: len(KINDS)],
         },
-        "facts": {
-            "prompts": len(facts),
-            "right": sum(known),
-            "words": sum(len(text.split()) for text in texts) / len(texts),
-            "samples": list(zip(facts, texts, strict=True))[::8],
-        },
+        "facts": facts_of(answers, context),
         "text_nll": F.cross_entropy(logits, ids[0, 1:]).item(),
     }
+
+
+def facts_of(
+    answers: Callable[[list[str]], list[tuple[str, bool]]],
+    context: RunContext,
+    wording: str = "{}",
+) -> Record:
+    """How many plain questions are answered right, and how long the answers
+    are."""
+    facts = dict(itertools.islice(FACTS.items(), context.limit(len(FACTS))))
+    said = [wording.format(question) for question in facts]
+    texts = [text for text, _ in answers(said)]
+    known = [
+        any(word in text.lower() for word in wanted.split("|"))
+        for text, wanted in zip(texts, facts.values(), strict=True)
+    ]
+    return {
+        "prompts": len(facts),
+        "right": sum(known),
+        "words": sum(len(text.split()) for text in texts) / len(texts),
+        "samples": list(zip(said, texts, strict=True))[::8],
+    }
+
+
+def questions(
+    model: nn.Module, tokenizer: ByteBPE, context: RunContext, asked: Asked
+) -> Record:
+    """Plain questions with room for the answers, and how many are cut."""
+    ended = []
+
+    def answers(said: list[str]) -> list[tuple[str, bool]]:
+        prompts = [prompt_ids(tokenizer, one, asked.own) for one in said]
+        written = long_answers(model, prompts)
+        ended.extend(len(ids) < LONG_ROOM for ids in written)
+        return [(tokenizer.decode(ids), True) for ids in written]
+
+    found = facts_of(answers, context, asked.wording)
+    return {**found, "cut": ended.count(False), "asked": asked.wording}
+
+
+@torch.no_grad()
+def long_answers(model: nn.Module, prompts: list[Ids]) -> list[Ids]:
+    """Greedy answers to prompts of any length, read together.
+
+    A row is given its prompt's next token while there is one, and then the
+    likeliest.
+    """
+    rows, cache = pad_rows(prompts), model.new_cache()
+    lengths = torch.tensor([len(prompt) for prompt in prompts])
+    shortest, longest = int(lengths.min()), rows.size(1)
+    written = rows[:, :shortest]
+    logits = model.decode(written, cache=cache)[:, -1]
+    rows = F.pad(rows, (0, LONG_ROOM), value=PAD)
+    for place in range(shortest, longest + LONG_ROOM):
+        logits[:, [PAD, BOS]] = -torch.inf  # no answer contains them
+        best = logits.argmax(dim=-1)
+        token = torch.where(place < lengths, rows[:, place], best)[:, None]
+        written = torch.cat([written, token], dim=1)
+        logits = model.decode(token, cache=cache)[:, -1]
+    answers = []
+    for row, length in zip(written.tolist(), lengths.tolist(), strict=True):
+        answer = row[length : length + LONG_ROOM]
+        answers.append(answer[: [*answer, EOS].index(EOS)])
+    return answers
 
 
 def greedy_answers(model: nn.Module, prompts: list[Ids]) -> list[Ids]:
@@ -251,6 +330,7 @@ EXPERIMENT = Experiment(
         "lora": lora,
         "dpo": lora_dpo,
         "grpo": lora_grpo,
+        **{f"asked/{name}": asked for name, asked in ASKED.items()},
     },
     measure=measure,
     settings=lambda: {
@@ -259,6 +339,6 @@ EXPERIMENT = Experiment(
         "drawn to": {"dpo": DPO_PROMPTS, "grpo": GRPO_PROMPTS},
         "temperature": 1.0,
     },
-    seeds_of={"untouched": (0,)},
-    smoke_variants=("dpo", "grpo"),
+    seeds_of={"untouched": (0,), "asked": (0,)},
+    smoke_variants=("untouched", "dpo", "grpo", "asked/own"),
 )

@@ -18,6 +18,7 @@ from transformer_course.training.loop import fit, make_optimizer
 from transformer_course.training.loss import LossFunction, batch_loss
 from transformer_course.training.post_training import (
     Ids,
+    LoRA,
     Pairs,
     Rollouts,
     add_lora,
@@ -166,10 +167,11 @@ METHODS: dict[str, Callable[[PostTraining], None] | None] = {
 def taught(
     method: Callable[[PostTraining], None] | None, run: PostTraining
 ) -> Record:
-    """Teach a model, with LoRA merged in the end: seconds and curve."""
+    """Teach a model, and merge LoRA where there is any: seconds and curve."""
     begun = time.process_time()
     if method is not None:
         method(run)
     seconds = round(time.process_time() - begun, 2)
-    merge_lora(run.model)
+    if any(isinstance(part, LoRA) for part in run.model.modules()):
+        merge_lora(run.model)
     return {"seconds": seconds, "curve": run.curve}
