@@ -116,8 +116,8 @@ COVERED = """(figure) => {
   const inside = (box, { x, y }, r) => x > box.left - r && x < box.right + r &&
     y > box.top - r && y < box.bottom + r;
   const board = figure.querySelector("svg");
-  const [line, handle] = ["g.lv-query path", ".lv-handle.lv-query"].map((one) =>
-    board.querySelector(one));
+  const [line, handle] = ["g.lv-query path", ".lv-handle.lv-query"].map(
+    (one) => board.querySelector(one));
   const whole = board.getScreenCTM();
   const length = line.getTotalLength();
   const points = Array.from({ length: 50 }, (_, i) =>

@@ -96,6 +96,7 @@
       }));
       const cloud = data.train.map((one) => `M${at(one).join(" ")}h0`).join("");
       const others = sentences.filter((one) => one !== chosen);
+      const first = spot(sentences[0].path[0], 6, "lv-start");
       const mine = () => {
         const passed = walked(chosen.path, depth);
         const [x, y] = at(passed.at(-1));
@@ -103,6 +104,7 @@
         return [
           line(chosen.path, "lv-trail is-now"),
           ...passed.slice(1, -1).map((point) => spot(point, 3, "lv-step")),
+          first,
           spot(passed.at(-1), 8, "lv-end"),
           depth > 0 && svg("text", { x: x + 13 * side, y: y + 4,
             "text-anchor": side > 0 ? "start" : "end", class: "is-chosen" },
@@ -118,8 +120,7 @@
           ...others.map(({ path }) => line(path, "lv-trail")),
           ...others.map(({ path }) =>
             spot(walked(path, depth).at(-1), 4, "lv-other")),
-          spot(sentences[0].path[0], 6, "lv-start"),
-          ...(chosen ? mine() : []),
+          ...(chosen ? mine() : [first]),
           svg("text", { x: sx, y: sy + 22, "text-anchor": "middle",
             class: "is-chosen" }, "play"),
           svg("text", { x: sx, y: sy + 38, "text-anchor": "middle",
