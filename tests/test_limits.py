@@ -27,8 +27,8 @@ SPINE = {
     **{"01_sequence_to_sequence": 924, "02_tokens_and_embeddings": 864},
     **{"03_positional_encoding": 845, "04_attention": 1279},
     **{"05_score_functions": 640, "06_masks": 975},
-    **{"07_multi_head_attention": 982, "08_add_and_norm": 898},
-    **{"09_feed_forward": 700, "10_transformer": 893},
+    **{"07_multi_head_attention": 978, "08_add_and_norm": 898},
+    **{"09_feed_forward": 700, "10_transformer": 894},
     **{"11_batches": 850, "12_training": 1650},
     **{"15_translation": 1800},
 }
