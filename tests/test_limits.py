@@ -24,10 +24,10 @@ ABOVE, WHOLE = 1500, 3700
 """Words of a chapter's prose: of its core, without folds and *Write it*; and
 of all of it, a hundred of them for what the reader's own model asks."""
 SPINE = {
-    **{"01_sequence_to_sequence": 928, "02_tokens_and_embeddings": 864},
-    **{"03_positional_encoding": 845, "04_attention": 1269},
+    **{"01_sequence_to_sequence": 924, "02_tokens_and_embeddings": 864},
+    **{"03_positional_encoding": 845, "04_attention": 1279},
     **{"05_score_functions": 640, "06_masks": 975},
-    **{"07_multi_head_attention": 987, "08_add_and_norm": 898},
+    **{"07_multi_head_attention": 978, "08_add_and_norm": 898},
     **{"09_feed_forward": 700, "10_transformer": 894},
     **{"11_batches": 850, "12_training": 1650},
     **{"15_translation": 1800},
@@ -55,7 +55,7 @@ PAGE = 150_000
 """Zipped bytes of a page with its figures."""
 FONTS = 120_000
 """Bytes of all fonts."""
-LIVE = 216_000
+LIVE = 218_000
 """Bytes of the scripts of all figures that answer; 58,000 of them, zipped
 18,000, are the film of attention, which also opens the boxes of the walk, and
 22,000 the four figures in the cores of 01, 05, 09 and 10. A page loads those
@@ -115,7 +115,9 @@ def test_what_later_chapters_rest_on_is_short_and_has_pictures(path):
     above, found, _ = markdown_of(path).partition("\n## In depth\n")
     assert found, "the chapter has no section In depth"
     assert re.search(
-        r"You can (go on to \[chapter \d\d\]\(\S+\)|stop) here", above
+        r"You can (go on to \[chapter \d\d\]\(\S+\)|stop) here"
+        r"|Then you can go on to \[chapter \d\d\]\(",
+        above,
     )
     core = above.partition("\n## Write it\n")[0]
     count = len(prose(core)[0].split())

@@ -25,7 +25,7 @@ FINDER = Finder(TERMS)
 READER = MarkdownIt("commonmark").use(colon_fence_plugin)
 READER.use(dollarmath_plugin).enable("table")
 PATHS = {path.name[:2]: path for path in (BOOK / "en").glob("[0-9][0-9]_*")}
-STOP = re.compile(r"You can (?:go on to \[chapter|stop) ")
+STOP = re.compile(r"[Yy]ou can (?:go on to \[chapter|stop) ")
 ROUTES = {
     "short": "00 04 03 06 07 08 09 10 12".split(),
     "whole": [f"{number:02}" for number in range(13)],

@@ -65,6 +65,7 @@ def test_a_page_shows_the_stubs_the_command_and_the_picture(tmp_path):
     page = html.fromstring((tmp_path / "html/06_masks.html").read_bytes())
     (box,) = page.find_class("write")
     assert box.find("p").text_content() == "Two masks."
+    assert "train grammar --model my_transformer.py" in box.text_content()
     blocks = [block.text_content().strip() for block in box.iter("pre")]
     assert blocks == [
         *(stub(name).strip() for name in PARTS["06"]),

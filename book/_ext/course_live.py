@@ -32,6 +32,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from experiments import store
+from experiments.senses import WORDS
 from transformer_course.checkpoints import web_export
 from transformer_course.checkpoints.shipped import FOLDER, load_shipped
 from transformer_course.data.grammar import grammar_splits
@@ -267,8 +268,14 @@ def senses_data(options: dict[str, Any]) -> dict[str, Any]:
         }
         for one in stored["sentences"]
     ]
+    shown = {word: one["shown"] for word, one in WORDS["play"].items()}
     senses = [
-        {"word": word, "reading": SENSES[word][0], "gloss": SENSES[word][1]}
+        {
+            "word": word,
+            "reading": SENSES[word][0],
+            "gloss": SENSES[word][1],
+            "shown": shown[word],
+        }
         for word in stored["senses"]
     ]
     kept = {name: stored[name] for name in ("middle", "axes", "means")}

@@ -9,7 +9,8 @@ what is asked::
 
 Below it are the picture of the model, with the chapter's parts lit and those
 of earlier chapters shaded, the stub of each part as it stands in the reader's
-file, and the command that checks the file.
+file, the command that checks the file, and from chapter 04 on the one that
+trains it.
 """
 
 from pathlib import Path
@@ -25,6 +26,12 @@ from sphinx.util.docutils import SphinxDirective
 from course_exercises.path.parts import PARTS, stub
 
 CHECK = "transformer-course check my_transformer.py"
+TRAIN = (
+    "Train it at any time: `transformer-course train grammar --model "
+    "my_transformer.py`; the course's parts stand in for what is missing."
+)
+TRAINABLE = "04"
+"""The chapter with whose parts a training begins to be worth its minute."""
 BEGIN = (
     "Not begun? `make start` or `transformer-course start` writes "
     "`my_transformer.py`, with a stub for each part: "
@@ -55,8 +62,9 @@ class Write(SphinxDirective):
         box += nodes.raw("", picture, format="html")
         box += [code(stub(name), "python") for name in PARTS[chapter]]
         box += code(CHECK, "bash")
-        begin = StringList([BEGIN], source=self.get_source_info()[0])
-        self.state.nested_parse(begin, self.content_offset, box)
+        said = [TRAIN, "", BEGIN] if chapter >= TRAINABLE else [BEGIN]
+        below = StringList(said, source=self.get_source_info()[0])
+        self.state.nested_parse(below, self.content_offset, box)
         self.set_source_info(box)
         return [box]
 

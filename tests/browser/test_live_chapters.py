@@ -291,25 +291,38 @@ def test_a_sentence_of_the_reader_goes_where_it_goes_in_python(figure):
     pixels = trail(figure)
     scale = np.ptp(pixels[:, 0]) / np.ptp(known[:, 0])
     field = figure.get_by_label("Your sentence")
-    field.fill("Tom likes cats.")
-    field.press("Enter")
-    said(figure, "with the word “play” in it", "own")
-    field.fill("Do you play chess?")
-    figure.get_by_role("button", name="Load the model").click()
-    figure.get_by_text("yours").wait_for(timeout=60_000)
-    assert figure.get_by_role("radio", checked=True).count() == 0
-    text = from_plain("Do you play chess?", "en")
     plane = senses.Plane(*map(np.array, (stored["middle"], stored["axes"])))
-    states = senses.states_of(loaded.model, loaded.tokenizer, [text], "play")
-    wanted = np.array(plane.shadow(states[0]))
-    moved = (trail(figure) - pixels[0]) / scale * [1, -1] + known[0]
-    assert moved == pytest.approx(wanted, abs=0.3)
-    [ids] = greedy_search(
-        loaded.model, torch.tensor([encode_source(loaded.tokenizer, text)])
-    )
-    told = to_plain(loaded.tokenizer.decode(ids), "ja")
-    written = figure.locator("[data-lv=written] .lv-word > [lang=ja]")
-    assert written.inner_text() == told
+    for own, status, note in (
+        ("Do you play chess?", "nearest to する, suru.", ""),
+        ("He asked me to play a waltz on the violin.", "but the", ""),
+        ("She plays tennis on the playground.", "nearest", "“play” and “s”"),
+        ("We like playing.", "nearest", "“play” and “ing”"),
+    ):
+        field.fill("Tom likes the playground.")
+        field.press("Enter")
+        said(figure, "“play”, “plays”, “played” or “playing”", "own")
+        assert figure.get_by_role("radio", checked=True).count() == 0
+        assert figure.locator(".lv-trail.is-now").count() == 0
+        for part in ("english", "written", "status"):
+            assert not figure.locator(f"[data-lv={part}]").inner_text()
+        field.fill(own)
+        figure.locator("[data-lv=go]").click()
+        figure.get_by_text("yours").wait_for(timeout=60_000)
+        said(figure, status)
+        assert note in figure.locator("[data-lv=own]").inner_text()
+        text = from_plain(own, "en")
+        states = senses.states_of(
+            loaded.model, loaded.tokenizer, [text], "play"
+        )
+        wanted = np.array(plane.shadow(states[0]))
+        moved = (trail(figure) - pixels[0]) / scale * [1, -1] + known[0]
+        assert moved == pytest.approx(wanted, abs=0.3)
+        [ids] = greedy_search(
+            loaded.model, torch.tensor([encode_source(loaded.tokenizer, text)])
+        )
+        told = to_plain(loaded.tokenizer.decode(ids), "ja")
+        written = figure.locator("[data-lv=written] .lv-word > [lang=ja]")
+        assert written.inner_text() == told
 
 
 # --- rate --------------------------------------------------------------------

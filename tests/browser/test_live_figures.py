@@ -112,6 +112,41 @@ def test_the_query_is_dragged_or_moved_by_keys(opened):
     assert "over 80 %" in figure.locator(".lv-status").inner_text()
 
 
+COVERED = """(figure) => {
+  const inside = (box, { x, y }, r) => x > box.left - r && x < box.right + r &&
+    y > box.top - r && y < box.bottom + r;
+  const board = figure.querySelector("svg");
+  const [line, handle] = ["g.lv-query path", ".lv-handle.lv-query"].map(
+    (one) => board.querySelector(one));
+  const whole = board.getScreenCTM();
+  const length = line.getTotalLength();
+  const points = Array.from({ length: 50 }, (_, i) =>
+    line.getPointAtLength(length * i / 49).matrixTransform(whole));
+  const size = handle.getBoundingClientRect().width / 2;
+  return [...board.querySelectorAll("text")]
+    .filter((one) => one.textContent.endsWith("%"))
+    .filter((one) => {
+      const box = one.getBoundingClientRect();
+      return points.some((at) => inside(box, at, 0)) ||
+        inside(box, points.at(-1), 0.7 * size);
+    }).map((one) => one.textContent);
+}"""
+"""The percentages that lie under the query's arrow or handle."""
+
+
+def test_no_percentage_lies_under_the_query(opened):
+    figure = opened.locator("[data-live=plane]")
+    alive, played = (
+        figure.get_by_label(f"Query, {name}", exact=True)
+        for name in ("alive", "can be played")
+    )
+    assert figure.evaluate(COVERED) == []
+    for x, y in ((0.3, 2), (0, 4), (2, 1), (3, 0), (-2, 2), (0.8, 1.8)):
+        alive.fill(str(x))
+        played.fill(str(y))
+        assert figure.evaluate(COVERED) == [], (x, y)
+
+
 def test_keys_are_moved_by_the_keyboard_and_say_where_they_are(browser):
     with from_disk(browser, "04_attention.html") as page:
         figure = page.locator("[data-live=plane]")

@@ -133,20 +133,28 @@
     const text = ([x, y], word, anchor = "start") =>
       svg("text", { x, y, "text-anchor": anchor }, word);
 
-    /* A word behind the end of a vector, clear of its handle and of both axes,
-       and inside the board. */
-    function behind(vector, word) {
+    /* What a word must not touch: points, each with its radius. */
+    const along = ([x, y], [toX, toY], r) => Array.from({ length: 25 }, (_, i) =>
+      [x + (toX - x) * i / 24, y + (toY - y) * i / 24, r]);
+    const written = (x, y, word) => along(
+      [x - 3 * word.length, y], [x + 3 * word.length, y], 6);
+
+    /* A word beside the end of a vector, inside the board: of six places the
+       first that is clear, or the one that is least covered. */
+    function beside(vector, word, taken) {
       const [x, y] = place(asks, vector);
-      const [right, up] = vector.map((value) =>
-        value / Math.hypot(...vector) || 0);
-      const side = right > -0.1 ? 1 : -1;
-      const away = side * Math.max(18 * Math.abs(right), 12);
-      const inside = (value, low, high) => Math.min(high, Math.max(low, value));
-      const room = 6 * word.length;
-      return text([
-        inside(x + away, side < 0 ? room : 0, SIZE - (side > 0 ? room : 0)),
-        inside(y - 18 * up + (Math.abs(up) < 0.2 ? -6 : 4), 10, SIZE),
-      ], word, side > 0 ? "start" : "end");
+      const half = 3 * word.length;
+      const inside = (value, edge) => Math.min(SIZE - edge, Math.max(edge, value));
+      const across = 14 + half;
+      const places = [[across, -14], [-across, -14], [across, 14], [-across, 14],
+        [0, -24], [0, 24]]
+        .map(([dx, dy]) => [inside(x + dx, half), inside(y + dy, 6)]);
+      const room = places.map(([cx, cy]) => Math.min(4, ...taken.map(([px, py, r]) =>
+        Math.hypot(Math.max(Math.abs(px - cx) - half, 0),
+          Math.max(Math.abs(py - cy) - 6, 0)) - r)));
+      const [cx, cy] = places[room.indexOf(Math.max(...room))];
+      taken.push(...written(cx, cy, word));
+      return text([cx, cy + 4], word, "middle");
     }
 
     const share = (weight) => `${Math.round(100 * weight)} %`;
@@ -161,6 +169,14 @@
         circle.setAttribute("aria-valuenow", vector[0].toFixed(2));
         circle.setAttribute("aria-valuetext", values.join(", "));
       }
+      const taken = [
+        ...along([0, oy], [SIZE, oy], 0), ...along([ox, 0], [ox, SIZE], 0),
+        ...written(SIZE - 21, oy + 12, "alive →"),
+        ...written(ox + 6 + 3 * asked.length, 6, asked),
+        ...[query, ...keys].flatMap((vector) =>
+          along([ox, oy], place(asks, vector), 2)),
+        ...handles.map(({ vector }) => [...place(asks, vector), 13]),
+      ];
       drawn.replaceChildren(
         svg("path", { d: `M0 ${oy}H${SIZE}M${ox} 0V${SIZE}`, class: "lv-axis" }),
         text([0, SIZE], ASKS),
@@ -169,8 +185,8 @@
         ...keys.map((key) => arrow(key, "key")),
         arrow(query, "query"),
         ...keys.map((key, i) =>
-          behind(key, `${words[i]} ${share(weights[i])}`)),
-        behind(query, "query"),
+          beside(key, `${words[i]} ${share(weights[i])}`, taken)),
+        beside(query, "query", taken),
       );
     }
 

@@ -180,8 +180,8 @@
         `Width ${2 ** i}: the scores reach from ${signed(Math.min(...values))} ` +
         `to ${signed(Math.max(...values))}, and the best of ${KEYS} keys gets ` +
         `${percent(Math.max(...weights))}. Of the gradient ${small(norm)} ` +
-        "comes back through the softmax; for the " +
-        `middle one of ${QUERIES} queries it is ` +
+        "comes back through the softmax; " +
+        `the median of ${QUERIES} queries is ` +
         `${small(typical[Number(box.checked)][i])}.`;
     }
 

@@ -9,6 +9,7 @@
   const PACE = 650; // milliseconds for a layer
   const ROOM = 0.15; // of the board's width, beside what lies on it
   const [ABOVE, BELOW] = [64, 48]; // pixels for names
+  const FORM = "play(?:s|ed|ing)?"; // the piece “play”, or it and one more
 
   /* Points of a path up to depth t, which may lie between two layers. */
   function walked(path, t) {
@@ -73,6 +74,8 @@
       ];
     });
 
+    const nearestOf = ({ path }) => nearest(means, path[layers]);
+
     const redraw = drawing(find("board"), data.label, (width) => {
       const unit = (width * (1 - 2 * ROOM)) / (right - left);
       const height = unit * (high - low) + ABOVE + BELOW;
@@ -85,7 +88,7 @@
         { d: `M${join(walked(path, depth).map(at))}`, class: name });
       const centres = means.map(at);
       const corners = [[0, 0], [width, 0], [width, height], [0, height]];
-      const ends = depth === layers && nearest(means, chosen.path[layers]);
+      const ends = chosen && depth === layers && nearestOf(chosen);
       const regions = centres.map((mean, k) => svg("path", {
         d: `M${join(centres.reduce((some, other) => other === mean
           ? some : nearer(some, mean, other), corners))}Z`,
@@ -93,10 +96,22 @@
       }));
       const cloud = data.train.map((one) => `M${at(one).join(" ")}h0`).join("");
       const others = sentences.filter((one) => one !== chosen);
-      const mine = walked(chosen.path, depth);
-      const [x, y] = at(mine.at(-1));
-      const [sx, sy] = at(chosen.path[0]);
-      const side = x < width / 2 ? 1 : -1;
+      const first = spot(sentences[0].path[0], 6, "lv-start");
+      const mine = () => {
+        const passed = walked(chosen.path, depth);
+        const [x, y] = at(passed.at(-1));
+        const side = x < width / 2 ? 1 : -1;
+        return [
+          line(chosen.path, "lv-trail is-now"),
+          ...passed.slice(1, -1).map((point) => spot(point, 3, "lv-step")),
+          first,
+          spot(passed.at(-1), 8, "lv-end"),
+          depth > 0 && svg("text", { x: x + 13 * side, y: y + 4,
+            "text-anchor": side > 0 ? "start" : "end", class: "is-chosen" },
+          chosen.label),
+        ];
+      };
+      const [sx, sy] = at(sentences[0].path[0]);
       return {
         height,
         shapes: [
@@ -105,38 +120,44 @@
           ...others.map(({ path }) => line(path, "lv-trail")),
           ...others.map(({ path }) =>
             spot(walked(path, depth).at(-1), 4, "lv-other")),
-          line(chosen.path, "lv-trail is-now"),
-          ...mine.slice(1, -1).map((point) => spot(point, 3, "lv-step")),
-          spot(chosen.path[0], 6, "lv-start"),
-          spot(mine.at(-1), 8, "lv-end"),
+          ...(chosen ? mine() : [first]),
           svg("text", { x: sx, y: sy + 22, "text-anchor": "middle",
             class: "is-chosen" }, "play"),
           svg("text", { x: sx, y: sy + 38, "text-anchor": "middle",
             class: "is-small" }, "before layer 1"),
-          depth > 0 && svg("text", { x: x + 13 * side, y: y + 4,
-            "text-anchor": side > 0 ? "start" : "end", class: "is-chosen" },
-          chosen.label),
           ...names(at, width, height),
         ],
       };
     });
+
+    /* The verb that is written, if it is one of the three and another one. */
+    function otherVerb({ words }) {
+      const written = words.map(([piece]) => piece).join("");
+      const [verb, more] = senses.filter(({ shown }) =>
+        new RegExp(shown).test(written));
+      return !more && verb !== senses[nearestOf(chosen)] && verb;
+    }
 
     function show(value) {
       depth = value;
       if (layer.value !== Math.floor(value)) layer.value = Math.floor(value);
       redraw();
       if (value % 1) return;
-      const { word, reading } = senses[nearest(means, chosen.path[layers])];
+      if (!chosen) return find("status").replaceChildren();
+      const { word, reading } = senses[nearestOf(chosen)];
+      const other = otherVerb(chosen);
       find("status").replaceChildren(...marked(value === 0
         ? "Before layer 1, “play” is the same vector in every sentence."
         : value < layers
           ? `After layer ${value}, the words around “play” have moved it.`
-          : `After layer ${layers}, “play” is nearest to ${word}, ${reading}.`));
+          : `After layer ${layers}, “play” is nearest to ${word}, ${reading}` +
+            (other ? `, but the model writes ${other.word}.` : ".")));
     }
 
     /* Move from the bottom to the top, one layer after the other. */
     async function move() {
       const mine = ++run;
+      if (!chosen) return;
       const began = performance.now();
       for (let t = 0; t < layers && !still.matches;) {
         show(t);
@@ -150,12 +171,23 @@
     /* What is written is there at once. */
     function choose(sentence) {
       chosen = sentence;
-      const [before, word, after] = sentence.text.split(/\b(play)\b(.*)/i);
+      const [before, word, after] =
+        sentence.text.split(RegExp(`\\b(${FORM})\\b(.*)`, "i"));
       find("english").replaceChildren(before, h("mark", {}, word), after);
       find("written").replaceChildren(...sentence.words.map(
         ([piece, gloss, isVerb]) => h("span",
           { class: isVerb ? "lv-word is-now" : "lv-word" },
           h("span", { lang: "ja" }, piece), gloss && h("small", {}, ...marked(gloss)))));
+      show(layers);
+    }
+
+    /* Nothing of a sentence is left. */
+    function clear() {
+      for (const radio of radios) radio.checked = false;
+      for (const name of ["english", "written"]) find(name).replaceChildren();
+      sentences.length = data.sentences.length;
+      [chosen, depth] = [null, layers];
+      run++;
       show(layers);
     }
 
@@ -174,8 +206,12 @@
       const model = translator("en-ja", data.folder);
       const say = (words) => { find("own").textContent = words; };
       const text = fromPlain(written, "en");
-      if (!text.split(" ").includes("play"))
-        return say("Write an English sentence with the word “play” in it.");
+      const words = text.split(" ");
+      const number = words.findIndex((word) => RegExp(`^${FORM}$`).test(word));
+      clear();
+      if (number < 0)
+        return say("Write an English sentence with “play”, “plays”, “played” " +
+          "or “playing” in it.");
       go.disabled = true;
       try {
         progress.hidden = model.share === 1;
@@ -187,15 +223,18 @@
         const { pieces } = await model.ask("encode", { text });
         const found = await model.ask("translate", { text, parts: true });
         const plain = toPlain(found.text, "ja");
-        const path = pathOf(found.parts[0], pieces.indexOf("\u2581play"));
-        sentences.splice(data.sentences.length, 1, {
+        const begin = pieces.flatMap((piece, i) =>
+          piece.startsWith("\u2581") ? i : []);
+        const path = pathOf(found.parts[0], begin[number]);
+        sentences.push({
           text: written, path, label: "yours",
           words: [[plain, course.Stage.glossed(plain, data.gloss)]],
         });
-        for (const radio of radios) radio.checked = false;
         choose(sentences.at(-1));
         move();
-        say("");
+        const rest = words[number].slice("play".length);
+        say(rest && `The model reads “play” and “${rest}”. ` +
+          "The vector is that of “play”.");
         go.textContent = "Try it";
       } catch (error) {
         say(error.message);
