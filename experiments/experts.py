@@ -17,7 +17,7 @@ from transformer_course.models.modern_parts import mixtures
 from transformer_course.training.loop import fit, set_seed
 from transformer_course.training.loss import batch_loss
 
-STEPS, EVERY = 300, 10
+STEPS, EVERY = 600, 20
 """Steps of a training, and between two points of the stored curve."""
 RATE = 4e-3
 SIZES = {
