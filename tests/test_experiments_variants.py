@@ -21,6 +21,7 @@ from experiments import (
     feed_forward,
     norms,
     positions,
+    recall,
     since_2017,
     table_3,
     wrong_masks,
@@ -29,7 +30,7 @@ from experiments.broken_builds import MISTAKES, TEXT, MyTransformer, broken
 from experiments.decoder_changes import balance_of
 from experiments.embeddings import faster_tables, standard_normal, tables_of
 from experiments.lab import RunContext
-from experiments.since_2017 import CHANGES, WAYS, WHOLE
+from experiments.since_2017 import CHANGES, WHOLE
 from experiments.stacks import Shared, join, joined_loss
 from experiments.table_3 import D_KEY, NarrowKeyed, NarrowKeys
 from experiments.translators import (
@@ -398,11 +399,22 @@ def test_all_but_four_have_as_many_weights_as_the_base():
 def test_ways_to_a_smaller_cache_have_as_many_weights():
     with torch.device("meta"):
         counts = {
-            name: count(since_2017.build(decoder, 3000))
-            for name, decoder in WAYS.items()
-            if name != "experts"
+            name: count(recall.build(way)) for name, way in recall.WAYS.items()
         }
-    assert max(counts.values()) / min(counts.values()) < 1.001
+    assert max(counts.values()) / min(counts.values()) < 1.005
+
+
+def test_each_key_is_asked_for_once_after_its_pair():
+    draw = torch.Generator().manual_seed(0)
+    ids, answers, distance = recall.draw_texts(2, 12, draw)
+    for row, wanted, far in zip(ids, answers, distance, strict=True):
+        asked = (wanted >= 0).nonzero().flatten().tolist()
+        assert len(asked) == 6
+        for place in asked:
+            pair = int(row[place - far[place]])
+            key, value = divmod(pair, recall.VALUES + 1)
+            assert (key, value) == (row[place] // 17, wanted[place])
+            assert row[place] % 17 == recall.ASKED
 
 
 @pytest.mark.parametrize("name", sorted(CHANGES.keys() - {"base"}))
