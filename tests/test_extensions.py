@@ -281,7 +281,7 @@ ASKED = ":::{guess} Why?\n%s\n\nBecause.\n:::"
 FAULTS = {
     "```{live} plan\n```": "no figure is named 'plan': choose one of transl",
     "```{live} plane\n:sampling:\n```": "options caption, controls, and :sam",
-    "```{live} translator\n:sentence: 6\n```": "sentences 1 to 5, and :sente",
+    "```{live} translator\n:sentence: 9\n```": "sentences 1 to 6, and :sente",
     ASKED % ":answer: 1": "neither is given: write ':choices:",
     ASKED % ":choices: a | b\n:slider: 0 9": "both are given: write",
     ASKED % ":choices: a\n:answer: 1": "and 'a' is given",
