@@ -9,6 +9,7 @@ that come with it.
 """
 
 from collections.abc import Callable
+from statistics import fmean
 
 import torch
 from torch import Tensor, nn
@@ -95,7 +96,7 @@ def measure(wording: str, seed: int, context: RunContext) -> Record:
         "last": streams(model, ids, -1, share),
         "found": share(found),
         "named": int((found.argmax(dim=-1) == then).sum()),
-        "heads": [round(mean(share(with_head(head))), 3) for head in heads],
+        "heads": [round(fmean(share(with_head(head))), 3) for head in heads],
     }
 
 
@@ -134,11 +135,6 @@ def streams(
             x = layer(x, turns)
         found.append(share(model.to_logits(model.norm(x[:, -1]))))
     return found
-
-
-def mean(numbers: list[float]) -> float:
-    """Their mean."""
-    return sum(numbers) / len(numbers)
 
 
 EXPERIMENT = Experiment(

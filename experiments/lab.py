@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 
 from experiments import store
 from transformer_course.checkpoints.find import chosen_checkpoint
-from transformer_course.data import own_text
-from transformer_course.data.corpora import load_corpus
+from transformer_course.checks import from_dict
+from transformer_course.data.config import DataConfig
+from transformer_course.data.corpora import corpus_of, pairs_of
 from transformer_course.data.text import Splits
 from transformer_course.device import machine
 from transformer_course.errors import ConfigError, CourseError
@@ -386,15 +387,10 @@ def splits_for(details: Record, context: RunContext) -> Splits:
         details: of the checkpoint.
         context: how much of it.
     """
-    about = {key: details[key] for key in ("src", "tgt")}
-    if details.get("files"):
-        digests = tuple(details["sha256"])
-        languages = tuple(about.values())
-        splits = own_text.load(
-            tuple(details["files"]), digests, languages, False
-        )
-    else:
-        splits = load_corpus(details["corpus"], **about)
+    keys = ("corpus", "src", "tgt", "files", "sha256", "spaced")
+    known = {key: details[key] for key in keys if details.get(key)}
+    data = from_dict(DataConfig, known)
+    splits = pairs_of(corpus_of(data), data.src, data.tgt)
     sizes = {"train": context.limit(len(splits.train), 50)}
     sizes |= {
         p: context.limit(len(getattr(splits, p))) for p in ("dev", "test")

@@ -1,5 +1,6 @@
 """Which checkpoint is meant by a path, or by a name; and what it holds."""
 
+import importlib
 import json
 import math
 from pathlib import Path
@@ -20,29 +21,20 @@ CHECKPOINTS = ("average", "best", "last")
 
 def find(path: Path) -> Path:
     """The checkpoint of a path: that of a model that comes with the course,
-    the chosen one of a run, the published weights of "minilm", "antiberty" or
-    "smollm2", or the path itself.
+    the chosen one of a run, the published weights of a name in
+    :data:`.shipped.PUBLISHED`, or the path itself.
 
     Raises:
         CheckpointError: there is none; the message names runs nearby.
-        CourseError: the package of "minilm", "antiberty" or "smollm2" is not
-            installed.
+        CourseError: the package of published weights is not installed.
     """
     found = shipped.find(path) or chosen_checkpoint(path)
     if found is not None:
         return found
-    if str(path) == "minilm" and not path.exists():
-        from transformer_course.checkpoints.pretrained import minilm_folder
-
-        return minilm_folder()
-    if str(path) == "antiberty" and not path.exists():
-        from transformer_course.checkpoints.antiberty import antiberty_folder
-
-        return antiberty_folder()
-    if str(path) == "smollm2" and not path.exists():
-        from transformer_course.checkpoints.smollm2 import smollm2_file
-
-        return smollm2_file()
+    if str(path) in shipped.PUBLISHED and not path.exists():
+        module, finder = shipped.PUBLISHED[str(path)]
+        place = f"transformer_course.checkpoints.{module}"
+        return getattr(importlib.import_module(place), finder)()
     if path.suffix == ".gguf" and path.exists():
         return path
     try:

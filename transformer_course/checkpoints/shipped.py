@@ -9,6 +9,13 @@ from pathlib import Path
 from transformer_course.checkpoints.checkpoint import Checkpoint, load
 
 FOLDER = Path(__file__).parents[1] / "shipped"
+PUBLISHED = {
+    "minilm": ("pretrained", "minilm_folder"),
+    "antiberty": ("antiberty", "antiberty_folder"),
+    "smollm2": ("smollm2", "smollm2_file"),
+}
+"""Weights that others published, by name: the module of this folder that
+finds them, imported on use, and its function."""
 
 
 def names() -> list[str]:
@@ -38,5 +45,5 @@ def hint(path: Path) -> str:
         return ""
     return (
         f" Models that come with the course: {', '.join(names())}; "
-        "published ones: minilm, smollm2."
+        f"published ones: {', '.join(PUBLISHED)}."
     )
