@@ -235,6 +235,7 @@ def last_logits(
 
     Of a prompt the others are not needed, and with a large vocabulary they
     cost as much as several layers: the product is given the last state alone.
+    A hook does it, so that a model needs no argument for it.
     """
     to_logits, hook = getattr(model, "to_logits", None), None
     if isinstance(to_logits, nn.Linear):

@@ -178,7 +178,7 @@ class ModernLanguageModel(DecoderOnly):
         self,
         ids: Int[Tensor, "rows length"],
         cache: DecoderCache | None = None,
-    ) -> Float[Tensor, "rows length vocab"]:
+    ) -> Float[Tensor, "rows _ vocab"]:
         """Logits from ids, as in :meth:`~.DecoderOnly.decode`.
 
         ids are padded on the right; no mask hides padding, because nothing

@@ -103,7 +103,7 @@ class RecurrentTranslator(nn.Module):
         memory: Float[Tensor, "sources source d_hidden"],
         src_mask: Bool[Tensor, "sources 1 1 source"],
         cache: RecurrentCache | None = None,
-    ) -> Float[Tensor, "rows target vocab"]:
+    ) -> Float[Tensor, "rows _ vocab"]:
         """Logits from target ids and the memory, one step after another.
 
         Args:

@@ -248,7 +248,7 @@ class Transformer(nn.Module):
         memory: Float[Tensor, "sources source d_model"] | None = None,
         src_mask: Mask = None,
         cache: DecoderCache | None = None,
-    ) -> Float[Tensor, "rows target vocab"]:
+    ) -> Float[Tensor, "rows _ vocab"]:
         """Logits from target ids and the memory.
 
         Args:
@@ -306,7 +306,7 @@ class DecoderOnly(nn.Module):
         self,
         ids: Int[Tensor, "rows length"],
         cache: DecoderCache | None = None,
-    ) -> Float[Tensor, "rows length vocab"]:
+    ) -> Float[Tensor, "rows _ vocab"]:
         """Logits from ids.
 
         Args:
@@ -350,7 +350,7 @@ class LanguageModel(DecoderOnly):
         self,
         ids: Int[Tensor, "rows length"],
         cache: DecoderCache | None = None,
-    ) -> Float[Tensor, "rows length vocab"]:
+    ) -> Float[Tensor, "rows _ vocab"]:
         """Logits from ids, as in :meth:`DecoderOnly.decode`."""
         past = 0 if cache is None else cache.length
         x = self.position(self.embedding(ids), past)
