@@ -143,8 +143,8 @@
       const passed = Math.floor(value);
       if (layer.value !== passed) layer.value = passed;
       redraw();
-      const text = statusOf(passed);
-      if (text !== told) find("status").replaceChildren(...marked(told = text));
+      if (told !== (told = statusOf(passed)))
+        find("status").replaceChildren(...marked(told));
     }
 
     function statusOf(passed) {
