@@ -84,7 +84,7 @@ def greedy_search(
     Raises:
         DivergedError: the model's predictions are not numbers.
     """
-    return _extend(model, src, _argmax, prefix, max_length, cached, on_token)
+    return _extend(model, src, argmax, prefix, max_length, cached, on_token)
 
 
 def sample(
@@ -130,6 +130,25 @@ def sample(
             negative, top_p not in (0, 1], or min_p not in [0, 1].
         DivergedError: the model's predictions are not numbers.
     """
+    pick = drawing(temperature, top_k, top_p, min_p, generator)
+    given = model, src, pick, prefix, max_length, cached, on_token
+    return _extend(*given, start=start, cache=cache)
+
+
+def drawing(
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    min_p: float = 0.0,
+    generator: torch.Generator | None = None,
+) -> Pick:
+    """What draws a token from each row of logits.
+
+    Its arguments are those of :func:`sample`, which says what they mean.
+
+    Raises:
+        ConfigError: as :func:`sample`.
+    """
     if not MIN_TEMPERATURE <= temperature <= 1 / MIN_TEMPERATURE:
         raise ConfigError(
             f"temperature is {temperature}: it must be from {MIN_TEMPERATURE} "
@@ -153,8 +172,7 @@ def sample(
         drawn = torch.multinomial(probabilities, 1, generator=generator)
         return drawn.squeeze(1)
 
-    given = model, src, pick, prefix, max_length, cached, on_token
-    return _extend(*given, start=start, cache=cache)
+    return pick
 
 
 def keep_top_k(
@@ -274,7 +292,7 @@ def _extend(
     cache=None,
 ):
     """Greedy search and sampling: one row a sentence, one token a step."""
-    keep = pick is not _argmax or on_token is not None
+    keep = pick is not argmax or on_token is not None
     given = model, src, prefix, max_length, cached
     search = Search(*given, keep_finished=keep, start=start, cache=cache)
     while not search.done():
@@ -285,7 +303,12 @@ def _extend(
     return [best.ids for (best,) in search.results()]
 
 
-def _argmax(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
+def argmax(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
+    """The likeliest token of each row.
+
+    Raises:
+        DivergedError: they are not numbers.
+    """
     best = logits.max(dim=-1)
     require_numbers(best.values.isfinite())
     return best.indices

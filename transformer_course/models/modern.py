@@ -67,9 +67,7 @@ class Attention(nn.Module):
         self, x: HiddenStates, turns: Rotation, cache: KVCache | None = None
     ) -> HiddenStates:
         """What each position takes from those that it may see."""
-        query = rotate(self.query_norm(self._heads(self.to_query(x))), turns)
-        key = rotate(self.key_norm(self._heads(self.to_key(x))), turns)
-        value = self._heads(self.to_value(x))
+        query, key, value = self.projected(x, turns)
         if cache is not None:
             key, value = cache.extend(key, value)
         seen = (query.size(2), key.size(2), self.window, x.device)
@@ -82,6 +80,14 @@ class Attention(nn.Module):
             mask = window_mask(*seen)
             output = attend_with_sinks(query, key, value, self.sinks, mask)
         return self.to_output(output.transpose(1, 2).flatten(2))
+
+    def projected(
+        self, x: HiddenStates, turns: Rotation
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, each (batch, heads, length, d_head)."""
+        query = rotate(self.query_norm(self._heads(self.to_query(x))), turns)
+        key = rotate(self.key_norm(self._heads(self.to_key(x))), turns)
+        return query, key, self._heads(self.to_value(x))
 
     def new_cache(self) -> RollingCache:
         """An empty cache."""
