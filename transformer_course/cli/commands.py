@@ -12,6 +12,7 @@ from transformer_course.cli.corpora import data
 from transformer_course.cli.exporting import export
 from transformer_course.cli.options import PROGRAM
 from transformer_course.cli.own import check, start, watch
+from transformer_course.cli.serving import serve
 from transformer_course.cli.texts import (
     generate,
     score,
@@ -28,6 +29,7 @@ COMMANDS = {
     "translate": translate,
     "generate": generate,
     "chat": chat,
+    "serve": serve,
     "classify": classify,
     "fill": fill,
     "similar": similar,

@@ -72,12 +72,16 @@ class Blocks:
         config: of the model.
         count: number of blocks.
         size: positions of a block.
+        device: where they are kept.
     """
 
-    def __init__(self, config: ModernConfig, count: int, size: int):
+    def __init__(
+        self, config: ModernConfig, count: int, size: int, device: torch.device
+    ):
         heads, d_head = config.n_kv_heads, config.d_head
         shape = config.n_layers, count, size, heads, d_head
-        self.key, self.value = torch.zeros(shape), torch.zeros(shape)
+        self.key = torch.zeros(shape, device=device)
+        self.value = torch.zeros_like(self.key)
         self.size, self.users = size, [0] * count
         self.unused = OrderedDict.fromkeys(range(count))
         self.known: dict[tuple[int, ...], int] = {}
@@ -157,7 +161,8 @@ class Server:
                 "plain attention, such as smollm2."
             )
         self.model, self.rows, self.continuous = model, rows, continuous
-        self.blocks = Blocks(model.config, blocks, size)
+        device = model.embedding.weight.device
+        self.blocks = Blocks(model.config, blocks, size, device)
         self.waiting: deque[Text] = deque()
         self.running: list[Text] = []
 
@@ -165,17 +170,30 @@ class Server:
         """Let a text wait for its turn.
 
         Raises:
-            ConfigError: it could never be written whole.
+            ConfigError: as :meth:`check`.
+        """
+        self.check(text)
+        self.waiting.append(text)
+
+    def check(self, text: Text) -> None:
+        """Refuse a text that could never be written whole.
+
+        Raises:
+            ConfigError: it is empty, or there is no room for it.
         """
         room = len(self.blocks.users) * self.blocks.size
         longest = min(self.model.config.max_length, room)
+        if not text.prompt or text.longest < 1:
+            raise ConfigError(
+                f"a prompt of {text.prompt} tokens and {text.longest} more "
+                "were asked for: expected at least one of each."
+            )
         if text.prompt + text.longest > longest:
             raise ConfigError(
                 f"a text of {text.prompt:,} tokens and {text.longest:,} more "
                 f"was asked for, but there is room for {longest:,}: ask for "
                 "less."
             )
-        self.waiting.append(text)
 
     @torch.inference_mode()
     def step(self) -> bool:
@@ -243,20 +261,21 @@ class Server:
     def _logits(self, texts: list[Text]) -> Float[Tensor, "texts vocab"]:
         """Logits of the next token, after the new keys and values are kept."""
         model, size = self.model, self.blocks.size
+        device = self.blocks.key.device
         ids = torch.tensor([text.ids[text.read :] for text in texts])
         read = torch.tensor([text.read for text in texts])
-        positions = read[:, None] + torch.arange(ids.size(1))
+        positions = (read[:, None] + torch.arange(ids.size(1))).to(device)
         tables = [torch.tensor(text.blocks) for text in texts]
-        table = pad_sequence(tables, batch_first=True)
+        table = pad_sequence(tables, batch_first=True).to(device)
         place = table.gather(1, positions // size), positions % size
-        known = torch.arange(table.size(1) * size)
+        known = torch.arange(table.size(1) * size, device=device)
         mask = (known <= positions[..., None])[:, None]
         angles = model.config.d_head, model.config.rope_base
         turns = [
             each.unflatten(0, positions.shape)[:, None]
             for each in rotations(positions.flatten(), *angles)
         ]
-        x = model.embedding(ids)
+        x = model.embedding(ids.to(device))
         kept = zip(self.blocks.key, self.blocks.value, strict=True)
         for layer, (keys, values) in zip(model.layers, kept, strict=True):
             y, attention = layer.norm_1(x), layer.attention

@@ -1,0 +1,110 @@
+"""An OpenAI-compatible endpoint: the official client talks with it."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from test_cli_chat import SPECIAL
+from test_modern import tiny_modern
+
+from transformer_course.cli import serving
+from transformer_course.data.byte_bpe import ByteBPE, byte_signs
+from transformer_course.inference.chat import Conversation
+from transformer_course.inference.model import TrainedModel
+
+openai = pytest.importorskip("openai")
+uvicorn = pytest.importorskip("uvicorn")
+QUESTION = [{"role": "user", "content": "hello"}]
+
+
+@pytest.fixture(scope="module")
+def used():
+    tokenizer = ByteBPE([*SPECIAL, *byte_signs()], [], SPECIAL)
+    model = tiny_modern(vocab_size=tokenizer.vocab_size, max_length=999)
+    return TrainedModel(Path("tiny"), model, tokenizer, None, {})
+
+
+@pytest.fixture(scope="module")
+def client(used):
+    """OpenAI's own, told where ours is."""
+    from transformer_course.inference.serving import endpoint
+
+    app = endpoint(used, "tiny", serving.HERE)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    [listening] = server.servers[0].sockets
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+    with openai.OpenAI(
+        base_url=address, api_key="any", max_retries=0
+    ) as client:
+        yield client
+    server.should_exit = True
+    thread.join()
+
+
+def ask(client, **settings):
+    settings = {"max_tokens": 12, "temperature": 0} | settings
+    return client.chat.completions.create(
+        model="tiny", messages=QUESTION, **settings
+    )
+
+
+def test_an_answer_is_that_of_chat(client, used):
+    heard = []
+    wanted = Conversation(used).answer("hello", heard.append, 12, top_k=1)
+    whole = ask(client)
+    assert whole.choices[0].message.content == wanted
+    pieces = list(ask(client, stream=True))
+    assert len(pieces) > 3
+    said = [one.choices[0].delta.content or "" for one in pieces]
+    assert "".join(said) == wanted
+    ends = pieces[-1].choices[0].finish_reason, whole.choices[0].finish_reason
+    assert ends[0] == ends[1]
+    assert whole.usage.completion_tokens <= 12
+
+
+def test_answers_are_written_side_by_side(client):
+    streams = [ask(client, stream=True, max_tokens=200) for _ in range(2)]
+    [next(iter(stream)) for stream in streams]  # neither waits for the other
+    [stream.close() for stream in streams]  # who leaves is forgotten
+    assert ask(client).choices
+
+
+def test_a_seed_fixes_an_answer(client):
+    hot = {"temperature": 1.5, "top_p": 0.9}
+    one, same, other = (
+        ask(client, seed=seed, **hot).choices[0].message.content
+        for seed in (1, 1, 2)
+    )
+    assert one == same != other
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"temperature": -1}, "temperature"),
+        ({"max_tokens": 5_000}, "room for 999"),
+        ({"stop": ["a"]}, "stop"),
+        ({"messages": []}, "user's"),
+        ({"messages": [{"role": "cook", "content": "?"}]}, "cook"),
+    ],
+)
+def test_what_is_not_understood_is_said(client, settings, told):
+    given = {"model": "tiny", "messages": QUESTION} | settings
+    with pytest.raises(openai.BadRequestError, match=told):
+        client.chat.completions.create(**given)
+
+
+def test_a_page_under_another_name_is_refused(client):
+    with pytest.raises(openai.BadRequestError, match="400"):
+        client.models.list(extra_headers={"Host": "example.org"})
+    assert [one.id for one in client.models.list()] == ["tiny"]
+
+
+def test_other_machines_are_refused_without_a_flag(run):
+    status, _, told = run("serve", "smollm2", "--host", "0.0.0.0")
+    assert status == 1 and "--anyone" in told
