@@ -10,9 +10,11 @@ turn neighbours, as ``modern.rotate`` does::
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from transformer_course import files
@@ -211,11 +213,23 @@ def _other_kind(name: str, found: Any, wanted: Any) -> CheckpointError:
     )
 
 
-def _weights(reader: Any) -> Tensors:
-    """The weights under our names, unpacked."""
-    from gguf import dequantize
+def packed_weights(path: str | Path) -> Iterator[tuple[str, np.ndarray]]:
+    """The four-bit matrices as the file has them.
 
-    found = {}
+    Yields:
+        The name of the part in our model, and GGUF's blocks of Q4_1 as bytes,
+        (rows, groups of 32 columns, 20).
+
+    Raises:
+        CheckpointError: as :func:`load_gguf`.
+    """
+    for name, tensor in _named(_read(Path(path))[0]):
+        if tensor.tensor_type.name == "Q4_1":
+            yield name, tensor.data.reshape(len(tensor.data), -1, 20)
+
+
+def _named(reader: Any) -> Iterator[tuple[str, Any]]:
+    """The file's tensors under our names, without *weight*."""
     for tensor in reader.tensors:
         name = tensor.name.removesuffix(".weight")
         block = re.fullmatch(r"blk\.(\d+)\.(\w+)", name)
@@ -223,13 +237,22 @@ def _weights(reader: Any) -> Tensors:
         if block:
             part = LAYER.get(block[2], block[2])
             ours = f"layers.{block[1]}.{part}"
+        yield ours, tensor
+
+
+def _weights(reader: Any) -> Tensors:
+    """The weights under our names, unpacked."""
+    from gguf import dequantize
+
+    found = {}
+    for name, tensor in _named(reader):
         kind = tensor.tensor_type
         try:
             values = dequantize(tensor.data, kind)
         except NotImplementedError as error:
             wanted = "a type that gguf unpacks"
             raise _other_kind(tensor.name, kind.name, wanted) from error
-        found[f"{ours}.weight"] = torch.from_numpy(values.copy())
+        found[f"{name}.weight"] = torch.from_numpy(values.copy())
     return found
 
 
