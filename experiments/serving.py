@@ -36,7 +36,7 @@ LENGTHS = 8, 64
 ROWS, ALONE = 8, 60
 """Texts of a batch; tokens of *decode*."""
 SYSTEM = (
-    "You are a helpful assistant in a shop for bicycles. The shop is open from "
+    "You are a helpful assistant in a shop for bicycles. It is open from "
     "nine to six, except on Sundays. A repair takes two days. Answer in one "
     "or two sentences, be polite, and say that you do not know where you do "
     "not know. Never speak about prices."
@@ -147,8 +147,8 @@ def alone(packed: bool, length: int) -> Record:
 
     greedy_search(
         model,
-        prefix=torch.tensor([ids]),
-        max_length=len(ids) + length,
+        prefix=torch.tensor([ids[1:]]),
+        max_length=len(ids) - 1 + length,
         on_token=note,
     )
     return {"tokens": len(times) - 1, "seconds": times[-1] - times[0]}

@@ -197,17 +197,17 @@ class Server:
 
     @torch.inference_mode()
     def step(self) -> bool:
-        """Take in who fits, and write one token of each text.
+        """Write one token of each text, and take in who then fits.
 
         Returns:
             Whether there is more to do.
         """
+        if self.running and self._make_room():
+            self._write(self.running)
         if self.continuous or not self.running:
             while self.waiting and len(self.running) < self.rows:
                 if not self._take_in(self.waiting[0]):
                     break
-        if self.running and self._make_room():
-            self._write(self.running)
         return bool(self.running or self.waiting)
 
     def _take_in(self, text: Text) -> bool:
