@@ -19,6 +19,7 @@ from transformer_course.checkpoints import smollm2
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.byte_bpe import byte_signs
 from transformer_course.errors import CheckpointError, CourseError
+from transformer_course.fast.four_bits import FourBitLinear
 from transformer_course.inference.chat import Conversation, Message, chat_text
 from transformer_course.inference.model import TrainedModel
 from transformer_course.models.modern import ModernLanguageModel
@@ -51,8 +52,8 @@ def used(file) -> TrainedModel:
 
 
 @pytest.fixture(scope="module")
-def ours(used):
-    return used.model, used.tokenizer
+def ours(file):
+    return load_gguf(file)
 
 
 @pytest.fixture(scope="module")
@@ -287,3 +288,31 @@ def test_without_the_package_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(smollm2, "SMOLLM2", "no-such-package")
     with pytest.raises(CourseError, match="make weights"):
         smollm2_file()
+
+
+# --- weights in four bits ----------------------------------------------------
+
+
+def test_packed_weights_give_nearly_the_same_products(ours, used):
+    plain, packed = ours[0], used.model
+    torch.manual_seed(0)
+    for name in ("attention.to_key", "feed_forward.down_proj"):
+        one, other = (
+            model.get_submodule(f"layers.3.{name}")
+            for model in (plain, packed)
+        )
+        assert isinstance(other, FourBitLinear)
+        x = torch.randn(2, 3, one.in_features)
+        right = one(x)
+        error = (other(x) - right).pow(2).mean().sqrt() / right.std()
+        assert error < 0.01  # bfloat16 has eight bits
+
+
+def test_packed_weights_give_nearly_the_same_distribution(ours, used):
+    model, tokenizer = ours
+    ids = torch.tensor([tokenizer.encode(prompts(1)[0])])
+    with torch.inference_mode():
+        right = model(ids).log_softmax(-1)
+        found = used.model(ids).log_softmax(-1)
+    divergence = (right.exp() * (right - found)).sum(-1).mean()
+    assert 0 < divergence < 0.01

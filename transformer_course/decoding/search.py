@@ -238,7 +238,7 @@ def last_logits(
     A hook does it, so that a model needs no argument for it.
     """
     to_logits, hook = getattr(model, "to_logits", None), None
-    if isinstance(to_logits, nn.Linear):
+    if isinstance(to_logits, nn.Module):
         hook = to_logits.register_forward_pre_hook(
             lambda _, states: (states[0][:, -1:],)
         )

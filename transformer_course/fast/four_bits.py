@@ -72,15 +72,17 @@ def keep_packed(model: ModernLanguageModel, path: str | Path) -> None:
     """Let a model multiply by the weights of its file as they are kept.
 
     Its four-bit matrices stay in four bits; the logits' matrix, which the
-    file has in eight, is taken in 16. The model is changed in place, for
-    the CPU and without gradients.
+    file has in eight, is taken in 16. Other files are left as they are. The
+    model is changed in place, for the CPU and without gradients.
 
     Args:
         model: as ``load_gguf`` has read it.
         path: of its file.
     """
-    for name, blocks in packed_weights(path):
+    packed = list(packed_weights(path))
+    for name, blocks in packed:
         parent, _, last = name.rpartition(".")
         part = FourBitLinear(torch.from_numpy(np.array(blocks)))
         setattr(model.get_submodule(parent), last, part)
-    model.to_logits = HalfLinear(model.to_logits.weight)
+    if packed:
+        model.to_logits = HalfLinear(model.to_logits.weight)
