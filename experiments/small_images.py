@@ -49,7 +49,7 @@ STRETCHES = {
 """The classes of pictograms: stretches of Unicode, without their ends."""
 SIDE, DRAWN = 32, 112
 """Pixels on a side of a pictogram, and of the picture it is scaled from."""
-FOLDS, SHOWN = 5, 4
+FOLDS, SHOWN = 5, 2
 """Parts that pictograms are split into, and how many of a class are shown."""
 BATCH = 64
 
