@@ -33,6 +33,15 @@ PARTS = {
     "12": ("teacher_forcing", "smoothed_loss", "learning_rate", "train_step"),
     "13": ("greedy_search",),
     "14": ("clipped_matches", "bleu"),
+    "22": (
+        "RMSNorm",
+        "rotary",
+        "GatedFeedForward",
+        "grouped_attention",
+        "GroupedHeads",
+        "MyModernLayer",
+        "MyDecoder",
+    ),
 }
 """The parts by chapter, in the order of the file."""
 NAMES = tuple(chain.from_iterable(PARTS.values()))
