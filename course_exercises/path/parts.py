@@ -44,6 +44,8 @@ PARTS = {
     ),
 }
 """The parts by chapter, in the order of the file."""
+DECODER = "22"
+"""The chapter whose parts are a decoder of today; the rest is a translator."""
 NAMES = tuple(chain.from_iterable(PARTS.values()))
 """All parts, in the order of the file."""
 WIDTH = 100
