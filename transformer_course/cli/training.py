@@ -9,7 +9,7 @@ import tyro
 
 from transformer_course.cli.options import PROGRAM
 from transformer_course.console import log, quoted
-from transformer_course.errors import ConfigError, CourseError
+from transformer_course.errors import ConfigError
 from transformer_course.models.config import CustomConfig, ModelConfig
 from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
