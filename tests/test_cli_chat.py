@@ -74,7 +74,8 @@ def test_a_file_of_ones_own_computes_the_answers(chat, tmp_path):
     assert "parts of" in err and "MyDecoder" in err and "bleu" not in err
     mirrored = parts.solution_text().replace(".flatten(-2)", ".flip(-1)[0]")
     file.write_text(mirrored, "utf-8")
-    assert_error(chat("--decoder", file), "my_transformer.py:")
+    status, out, err = chat("--decoder", file)
+    assert (status, out) == (1, "") and "error: my_transformer.py" in err
     assert_error(chat("--decoder", tmp_path / "no.py"), "there is no")
 
 
