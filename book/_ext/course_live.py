@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 from xml.etree import ElementTree
 
 import course_minimap
+from course_edition import say
 from course_parts import parts_data
 from course_templates import template
 from course_units import units_data
@@ -272,8 +273,8 @@ def senses_data(options: dict[str, Any]) -> dict[str, Any]:
     senses = [
         {
             "word": word,
-            "reading": SENSES[word][0],
-            "gloss": SENSES[word][1],
+            "reading": say(SENSES[word][0]),
+            "gloss": say(SENSES[word][1]),
             "shown": shown[word],
         }
         for word in stored["senses"]
@@ -281,7 +282,7 @@ def senses_data(options: dict[str, Any]) -> dict[str, Any]:
     kept = {name: stored[name] for name in ("middle", "axes", "means")}
     kept["gloss"] = plain_glosses() | SENSED
     train = [place for *place, _ in stored["train"]]
-    label = "Where play lies on a plane, after each layer of the encoder"
+    label = say("Where play lies on a plane, after each layer of the encoder")
     found = {"sentences": sentences, "senses": senses, "train": train}
     return kept | found | {"label": label}
 
@@ -292,8 +293,8 @@ def plane_data(options: dict[str, Any]) -> dict[str, Any]:
     return {
         "controls": "controls" in options,
         "words": words["words"],
-        "asked": words["asked"],
-        "goals": GOALS,
+        "asked": say(words["asked"]),
+        "goals": [goal | {"text": say(goal["text"])} for goal in GOALS],
     }
 
 

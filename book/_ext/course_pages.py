@@ -11,6 +11,7 @@
 import re
 from typing import Any
 
+import course_edition
 from sphinx.application import Sphinx
 
 LETTER = "々-〇ぁ-ヿㇰ-ㇿ㐀-䶿一-鿿豈-﫿ｦ-ﾟ𠀀-𳎯"
@@ -32,7 +33,8 @@ EMPTY_HEAD = re.compile(r'<th class="[^"]*"><p></p></th>')
 """Corner of a table, which heads nothing."""
 PLAIN_FOLD = re.compile(
     r'(<details class="[^"]*\bhide\b[^"]*)("[^>]*>\s*<summary)[^>]*'
-    r'(>\s*<\w+ class="collapsed[^"]*">Show the \w+ of this cell<)'
+    r'(>\s*<\w+ class="collapsed[^"]*">'
+    r"(?:Show the \w+ of this cell|このセルを表示)<)"
 )
 """Folded cell without a title of its own, which paper does without."""
 LETTERS = """<script>
@@ -75,7 +77,7 @@ def put_right(html: str) -> str:
     html = EMPTY_HEAD.sub("<td></td>", html)
     html = html.replace(' aria-label="Toggle hidden content"', "")
     html = html.replace('role="doc-biblioentry"', 'role="listitem"')
-    return mark_japanese(html)
+    return html if course_edition.language == "ja" else mark_japanese(html)
 
 
 def change(
@@ -89,7 +91,7 @@ def change(
             r"(?<=<ul>)(.*)(?=</ul>)", context["body"], flags=re.S
         )
         context["body"] = start + re.sub("</?ul>", "", items) + end
-    if "toc" in context:
+    if "toc" in context and course_edition.language != "ja":
         context["toc"] = mark_japanese(context["toc"])
     context["metatags"] = LETTERS + context.get("metatags", "")
     if page == app.config.root_doc:

@@ -1,0 +1,42 @@
+"""The words of extensions, scripts, templates and settings in Japanese."""
+
+import re
+from functools import cache, partial
+
+import yaml
+
+from tools.translate.pieces import JAPANESE
+
+STRINGS = JAPANESE / "strings.yml"
+
+
+@cache
+def strings() -> dict[str, dict]:
+    """Words of extensions and settings, and of other files by their path."""
+    return yaml.safe_load(STRINGS.read_text("utf-8"))
+
+
+def replace_strings(text: str, words: dict[str, str], file: str) -> str:
+    """A script or template with its words in Japanese.
+
+    Words stand whole between quotes, tags, or the parts of a template, or
+    bring their own quotes.
+
+    Raises:
+        ValueError: words are not there.
+    """
+    for english, japanese in words.items():
+        found = r"\s+".join(map(re.escape, english.split()))
+        pattern = rf"(?<=[\"'`>}}])(\s*){found}(\s*)(?=[\"'`<{{$])"
+        if english[0] in "\"'`":
+            pattern = f"(){found}()"
+        put = partial(kept_between, japanese)
+        text, count = re.subn(pattern, put, text)
+        if not count:
+            raise ValueError(f"{file} has no {english!r}: mend {STRINGS}")
+    return text
+
+
+def kept_between(japanese: str, found: re.Match) -> str:
+    """Words between the white space of others."""
+    return found[1] + japanese + found[2]
