@@ -91,6 +91,7 @@ BOOK_SOURCES := $(shell find book experiments/results transformer_course \
 	course_exercises \
 	tools/exercise_notebooks.py tools/lectures tools/translate _config.yml _toc.yml \
 	-type f -not -path '*/.*' \
+	$(if $(filter en,$(EDITION)),-not -path 'book/ja/*') \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
 
 .PHONY: help
@@ -161,7 +162,7 @@ book: $(BUILT) ## build the book and say where to open it (EDITION=ja: Japanese)
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
 	@$(if $(filter book/_% %.bib course_exercises/% $(ADDRESSES),$?),rm -rf _build/$(EDITION))
-	$(if $(filter ja,$(EDITION)),$(BIN)/python -m tools.translate tree $(ONLY))
+	@$(if $(filter ja,$(EDITION)),$(BIN)/python -m tools.translate tree $(ONLY))
 	PYTHONPATH="$(CURDIR)" $(BIN)/jupyter-book build $(SOURCES_$(EDITION)) \
 		--quiet -W -n --keep-going --path-output _build/$(EDITION) \
 		|| { rm -rf _build/$(EDITION); exit 1; }
@@ -236,9 +237,10 @@ lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
 
 # The book is built from nothing: Sphinx leaves the pages that are no more.
 .PHONY: site
-site: $(INSTALLED) ## make _build/site for a server (SITE_URL=..., REPO=...)
-	@rm -rf _build/en
-	@$(MAKE) --no-print-directory $(BUILT)
+site: $(INSTALLED) ## make _build/site for a server, both editions (SITE_URL=..., REPO=...)
+	@rm -rf _build/en _build/ja
+	@$(MAKE) --no-print-directory EDITION=en book
+	@$(MAKE) --no-print-directory EDITION=ja book
 	@$(BIN)/python -m tools.site
 
 # --- for grading -------------------------------------------------------------

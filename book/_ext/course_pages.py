@@ -1,7 +1,7 @@
 """What is put right in the HTML of a page.
 
-- Japanese is marked as such, so that a screen reader pronounces it and a
-  browser takes the right font;
+- Japanese is marked as such in an English page, so that a screen reader
+  pronounces it and a browser takes the right font;
 - punctuation that touches a formula stays on its line;
 - an empty cell in a table's head is no heading;
 - scripts wait until the page has been read;
@@ -37,6 +37,8 @@ PLAIN_FOLD = re.compile(
     r"(?:Show the \w+ of this cell|このセルを表示)<)"
 )
 """Folded cell without a title of its own, which paper does without."""
+EMPHASIS = re.compile(rf"<em>((?:(?!</em>)[^{LETTER}])*)</em>")
+"""Words of a Japanese page that are set off and are not Japanese."""
 LETTERS = """<script>
   if (location.protocol !== "file:") // which has no such requests
     for (const name of ["regular", "semibold"])
@@ -77,7 +79,9 @@ def put_right(html: str) -> str:
     html = EMPTY_HEAD.sub("<td></td>", html)
     html = html.replace(' aria-label="Toggle hidden content"', "")
     html = html.replace('role="doc-biblioentry"', 'role="listitem"')
-    return html if course_edition.language == "ja" else mark_japanese(html)
+    if course_edition.language == "ja":
+        return EMPHASIS.sub(r'<em lang="en">\1</em>', html)
+    return mark_japanese(html)
 
 
 def change(

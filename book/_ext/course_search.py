@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import course_edition
 import lxml.html
 import yaml
 from course_edition import say
@@ -178,7 +179,8 @@ def introduced(terms: list[dict[str, Any]]) -> dict[str, str]:
     for term in terms:
         address = term["where"].replace("#", ".html#")
         found = names.setdefault(address, [])
-        found += [term["en"], *term.get("also", {}).get("en", [])]
+        for name in dict.fromkeys(("en", course_edition.language)):
+            found += [term[name], *term.get("also", {}).get(name, [])]
     return {address: " ".join(found) for address, found in names.items()}
 
 

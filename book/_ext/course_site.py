@@ -73,6 +73,8 @@ def repository_options(address: str) -> dict[str, object]:
 def configure(app: Sphinx, config: Config) -> None:
     """Set what depends on the addresses."""
     repository, site = read_address("REPO"), read_address("SITE_URL")
+    if site and config.language == "ja":
+        site += "/ja"  # tools/site.py
     config.course_addresses = {
         "REPO": repository,
         "NAME": repository.rpartition("/")[2],

@@ -8,7 +8,6 @@ what leads to them does: such a book is built in seconds.
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import yaml
@@ -153,11 +152,11 @@ def headings_alone(parts: list[str]) -> str:
     return "\n\n".join(found) + "\n"
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, content: bytes) -> None:
     """Write a file, unless it stands there: Sphinx reads what is newer."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists() or path.read_text("utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+    if not path.exists() or path.read_bytes() != content:
+        path.write_bytes(content)
 
 
 def settings(words: dict[str, str]) -> dict:
@@ -189,45 +188,45 @@ def contents(words: dict[str, str]) -> dict:
     return found
 
 
+def page_of_picture(path: Path) -> str | None:
+    """The page whose words are in a picture that no cell draws."""
+    if path.parent.name == "openings":
+        return next(ENGLISH.glob(f"{path.stem}_*")).stem
+    return "index" if path.name == "transformer.svg" else None
+
+
+def copy(words: dict[str, dict[str, str]]) -> None:
+    """Copy what stands beside the pages, with its words in Japanese."""
+    for path in (ROOT / "book").rglob("*.*"):
+        name = path.relative_to(ROOT / "book")
+        text = None
+        if name.as_posix() in words:
+            text = path.read_text("utf-8")
+            text = replace_strings(text, words[name.as_posix()], name)
+        elif page := page_of_picture(path):
+            text = translate_drawing(
+                path.read_text("utf-8"), read_labels(page)
+            )
+        place = name.as_posix().replace("en/", "ja/", 1)
+        if re.match(
+            r"_static/|_templates/|\w+\.\w+$|en/(figures/|\w+\.yml)", str(name)
+        ):
+            write(
+                TARGET / place,
+                path.read_bytes() if text is None else text.encode(),
+            )
+
+
 def make(pages: list[str]) -> None:
     """Make the sources; with names of pages, the others are empty."""
     words = strings()
-    book = ROOT / "book"
-    TARGET.mkdir(parents=True, exist_ok=True)
-    for name in ("glossary.yml", "references.bib"):
-        write(TARGET / name, (book / name).read_text("utf-8"))
-    for folder in ("_static", "_templates"):
-        shutil.copytree(book / folder, TARGET / folder, dirs_exist_ok=True)
-    for file, found in words["files"].items():
-        if file.startswith(("_static", "_templates")):
-            text = (book / file).read_text("utf-8")
-            (TARGET / file).write_text(
-                replace_strings(text, found, file), "utf-8"
-            )
-    shutil.copytree(
-        ENGLISH / "figures", TARGET / "ja/figures", dirs_exist_ok=True
-    )
-    write(TARGET / "ja/units.yml", (ENGLISH / "units.yml").read_text("utf-8"))
+    copy(words["files"])
     for path in [*ENGLISH.glob("*.ipynb"), *ENGLISH.rglob("*.md")]:
-        name = path.relative_to(ENGLISH).with_suffix("").as_posix()
-        edition = Edition(name)
+        place = path.relative_to(ENGLISH)
+        name = place.with_suffix("").as_posix()
         empty = bool(pages) and name not in {*pages, *WHOLE}
-        write(TARGET / "ja" / path.relative_to(ENGLISH), edition.source(empty))
-        picture = f"figures/openings/{name[:2]}.svg"
-        for each in (
-            ("figures/transformer.svg",) if name == "index" else (picture,)
-        ):
-            if (ENGLISH / each).exists():
-                svg = (ENGLISH / each).read_text("utf-8")
-                write(
-                    TARGET / "ja" / each,
-                    translate_drawing(svg, edition.labels),
-                )
-    for name, found in (
-        ("_config.yml", settings(words["settings"])),
-        ("_toc.yml", contents(words["settings"])),
-    ):
-        write(
-            TARGET.parent / name,
-            yaml.safe_dump(found, allow_unicode=True, sort_keys=False),
-        )
+        write(TARGET / "ja" / place, Edition(name).source(empty).encode())
+    made = {"_config": settings, "_toc": contents}
+    for name, of in made.items():
+        text = yaml.safe_dump(of(words["settings"]), allow_unicode=True)
+        write(TARGET.parent / f"{name}.yml", text.encode())
