@@ -159,3 +159,13 @@ def test_a_renamed_section_keeps_its_address(tmp_path):
     [section] = page.xpath("//section[@id='one']")
     title = section.xpath("string(h1)")
     assert title.startswith("一つ目の") and "One" not in title
+
+
+def test_a_japanese_term_is_no_part_of_a_longer_word():
+    from course_glossary import Finder
+
+    terms = yaml.safe_load((BOOK / "glossary.yml").read_text("utf-8"))
+    text = "層正規化と自己注意機構、BERTは注意機構。"
+    found = [use.term["en"] for use in Finder(terms, "ja").find(text)]
+    expected = ["layer normalisation", "self-attention", "BERT", "attention"]
+    assert found == expected
