@@ -3,130 +3,98 @@
 python -m tools.translate skeleton 04    write or update its file in book/ja
 python -m tools.translate check [04]     name what is missing, stale or wrong
 python -m tools.translate tree [PAGES]   make the sources in _build/ja
+
+``skeleton --beside`` quotes the English of all pieces, for a reviewer.
 """
 
+import argparse
 import sys
 from collections.abc import Iterator
 
-from tools.translate import tree
-from tools.translate.pieces import (
-    ENGLISH,
-    JAPANESE,
-    LABELS,
-    Translation,
-    digest_of,
-    is_fresh,
-    labels_of,
-    pages,
-    pieces_of,
-    read,
-    read_labels,
-)
+from tools.translate import pieces, tree
+from tools.translate.pieces import LABELS, Translation, digest_of
 from tools.translate.rules import broken
 
 
 def page_named(start: str) -> str:
     """The page whose name begins so."""
-    paths = [*ENGLISH.glob("*.ipynb"), *ENGLISH.rglob("*.md")]
-    names = [p.relative_to(ENGLISH).with_suffix("").as_posix() for p in paths]
-    found = [n for n in names if n == start] or [
-        n for n in names if n.startswith(start)
-    ]
+    names = pieces.names()
+    found = [n for n in names if n == start or n.startswith(f"{start}_")]
     if len(found) != 1:
-        sys.exit(f"error: {len(found)} pages begin with {start!r}: {found}")
+        raise argparse.ArgumentTypeError(
+            f"{start!r} is no page: name it as 04 or index; there are: "
+            f"{', '.join(names)}"
+        )
     return found[0]
 
 
 def skeleton(page: str, beside: bool) -> str:
     """The file of a page, with the English of what is to be done."""
-    english, japanese = pieces_of(page), read(page)
-    parts = []
-    for key, text in english.items():
-        found = japanese.get(key)
-        digest = digest_of(text)
-        if found and found.text and not is_fresh(text, found):
+    japanese, parts = pieces.read(page), []
+    for key, text in pieces.pieces_of(page).items():
+        found = japanese.pop(key, Translation())
+        digest, is_done = digest_of(text), found.is_of(text)
+        if found.text and not is_done:
             digest = f"{found.digest} stale: now {digest}"
-        elif found and found.allowed:
+        elif found.allowed:
             digest += f" {found.allowed}"
-        quote = beside or not is_fresh(text, found)
-        said = "\n" + text.replace("-->", "--&gt;") + "\n" if quote else " "
-        text = found.text if found else ""
-        parts.append(f"<!-- {key} {digest}{said}-->\n\n{text}".strip())
-    if labels := labels_of(page):
-        known = read_labels(page)
-        rows = [
-            f"| {label} | {known.get(label, '')} |".replace("|  |", "| |")
-            for label in labels
-        ]
-        parts.append(
-            "\n".join(
-                [
-                    f"<!-- {LABELS} -->",
-                    "",
-                    "| English | 日本語 |",
-                    "|---|---|",
-                    *rows,
-                ]
-            )
-        )
-    gone = japanese.keys() - english.keys() - {LABELS}
-    parts += [
-        f"<!-- {key} {japanese[key].digest} gone -->\n\n{japanese[key].text}"
-        for key in sorted(gone)
-    ]
+        said = " "
+        if beside or not is_done:
+            said = "\n" + text.replace("-->", "--&gt;") + "\n"
+        parts.append(f"<!-- {key} {digest}{said}-->\n\n{found.text}".strip())
+    known = pieces.read_labels(page)
+    japanese.pop(LABELS, None)
+    for key, found in japanese.items():
+        parts.append(f"<!-- {key} {found.digest} gone -->\n\n{found.text}")
+    if labels := pieces.labels_of(page):
+        rows = [f"| {label} | {known.get(label, '')} |" for label in labels]
+        head = f"<!-- {LABELS} -->\n\n| English | 日本語 |\n|---|---|\n"
+        parts.append(head + "\n".join(rows))
     return "\n\n".join(parts) + "\n"
 
 
 def faults(page: str) -> Iterator[str]:
     """What is missing, stale, gone or wrong in a page."""
-    english, japanese = pieces_of(page), read(page)
-    for key, text in english.items():
-        found = japanese.get(key, Translation("", "", ""))
+    japanese = pieces.read(page)
+    for key, text in pieces.pieces_of(page).items():
+        found = japanese.pop(key, Translation())
         if not found.text:
             yield f"{key}: missing"
-        elif not is_fresh(text, found):
+        elif not found.is_of(text):
             yield f"{key}: stale, its English is another now"
         else:
-            yield from (
-                f"{key}: {said}"
-                for said in broken(text, found.text, found.allowed)
-            )
-    for key in sorted(japanese.keys() - english.keys() - {LABELS}):
-        yield f"{key}: gone from the English page"
-    known = read_labels(page)
-    for label in labels_of(page):
+            wrong = broken(text, found.text, found.allowed)
+            yield from (f"{key}: {said}" for said in wrong)
+    japanese.pop(LABELS, None)
+    yield from (f"{key}: gone from the English page" for key in japanese)
+    known = pieces.read_labels(page)
+    for label in pieces.labels_of(page):
         if not known.get(label):
             yield f"{LABELS}: {label!r} is missing"
 
 
-def main(words: list[str]) -> int:
+def main() -> int:
     """Do what is asked; 1 if something is missing or wrong."""
-    beside = "--beside" in words
-    command, *names = [w for w in words if w != "--beside"] or ["help"]
-    if command == "skeleton" and names:
-        for page in map(page_named, names):
-            path = JAPANESE / f"{page}.md"
+    parser = argparse.ArgumentParser(prog="python -m tools.translate")
+    parser.add_argument("do", choices=["skeleton", "check", "tree"])
+    parser.add_argument("pages", nargs="*", type=page_named)
+    parser.add_argument("--beside", action="store_true")
+    given = parser.parse_args()
+    if given.do == "tree":
+        tree.make(given.pages)
+    elif given.do == "skeleton":
+        for page in given.pages:
+            path = pieces.JAPANESE / f"{page}.md"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(skeleton(page, beside), encoding="utf-8")
-            print(f"{path}: {len(list(faults(page)))} to do")
-        return 0
-    if command == "check":
-        told = [
-            f"{page}: {said}"
-            for page in (map(page_named, names) if names else pages())
-            for said in faults(page)
-        ]
-        print(
-            "\n".join(told)
-            or "Nothing is missing or stale, and no rule is broken."
-        )
-        return bool(told)
-    if command == "tree":
-        tree.make([page_named(name) for name in names])
-        return 0
-    print(__doc__)
-    return 2
+            path.write_text(skeleton(page, given.beside), encoding="utf-8")
+            print(f"{path}: {len([*faults(page)])} to do")
+    else:
+        asked = given.pages or pieces.pages()
+        told = [f"{page}: {said}" for page in asked for said in faults(page)]
+        print("\n".join(told) or "Nothing is missing, stale or wrong.")
+        return int(bool(told))
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -20,17 +20,17 @@ def replace_strings(text: str, words: dict[str, str], file: str) -> str:
     """A script or template with its words in Japanese.
 
     Words stand whole between quotes, tags, or the parts of a template, or
-    bring their own quotes.
+    bring their own quotes. The longest are replaced first.
 
     Raises:
         ValueError: words are not there.
     """
-    for english, japanese in words.items():
+    for english in sorted(words, key=len, reverse=True):
         found = r"\s+".join(map(re.escape, english.split()))
         pattern = rf"(?<=[\"'`>}}])(\s*){found}(\s*)(?=[\"'`<{{$])"
         if english[0] in "\"'`":
             pattern = f"(){found}()"
-        put = partial(kept_between, japanese)
+        put = partial(kept_between, words[english])
         text, count = re.subn(pattern, put, text)
         if not count:
             raise ValueError(f"{file} has no {english!r}: mend {STRINGS}")
@@ -38,5 +38,8 @@ def replace_strings(text: str, words: dict[str, str], file: str) -> str:
 
 
 def kept_between(japanese: str, found: re.Match) -> str:
-    """Words between the white space of others."""
-    return found[1] + japanese + found[2]
+    """Japanese words; lines end where they did."""
+    before, after = (
+        space if "\n" in space else "" for space in found.groups()
+    )
+    return before + japanese + after
