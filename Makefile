@@ -282,6 +282,11 @@ test: $(INSTALLED) ## test the package and run every notebook
 test-book: $(BUILT) ## build the book and check its pages
 	$(PYTEST) $(SHARED) $(READING)
 
+.PHONY: test-ja
+test-ja: ## build the Japanese edition (ONLY="index 04": of it) and check it
+	@$(MAKE) --no-print-directory EDITION=ja book
+	$(PYTEST) tests/test_japanese.py tests/test_search.py -k japanese
+
 .PHONY: test-types
 test-types: $(INSTALLED) ## check every call's annotations, shapes included
 	CHECK_TYPES=1 $(PYTEST) $(SHARED) $(TYPED)

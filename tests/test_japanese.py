@@ -7,7 +7,8 @@ import sys
 
 import pytest
 import yaml
-from built_book import BOOK, build_project
+from built_book import BOOK, ROOT, build_project
+from docutils.nodes import make_id
 from lxml import html
 
 from tools.translate import __main__ as translate
@@ -159,6 +160,25 @@ def test_a_renamed_section_keeps_its_address(tmp_path):
     [section] = page.xpath("//section[@id='one']")
     title = section.xpath("string(h1)")
     assert title.startswith("一つ目の") and "One" not in title
+
+
+@pytest.mark.parametrize("page", ["index", "04_attention"])
+def test_a_built_page_is_japanese_with_the_addresses_of_the_english(page):
+    path = ROOT / "_build/ja/_build/html" / f"{page}.html"
+    if not path.exists():
+        pytest.skip("the Japanese edition is not built: make book EDITION=ja")
+    tree = html.parse(path).getroot()
+    assert tree.get("lang") == "ja"
+    assert re.search("[ぁ-ん一-鿿]", tree.findtext("head/title"))
+    ids = tree.xpath("//article//section/@id")
+    english = " ".join(pieces.pieces_of(page).values())
+    slugs = {make_id(h[2]) for h in pieces.headings_of(english)}
+    assert slugs <= {*ids} and len(ids) <= len(slugs) + 1  # exercises
+    for said in ("untranslated", "Show the", "Figure ", "Chapter 0"):
+        assert said not in html.tostring(tree, encoding="unicode")
+    for script in tree.xpath("//script[contains(@src, '/live/')]/@src"):
+        text = (path.parent / script.partition("?")[0]).read_text("utf-8")
+        assert "Loading the model" not in text
 
 
 def test_a_japanese_term_is_no_part_of_a_longer_word():

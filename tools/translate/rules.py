@@ -19,18 +19,13 @@ PROSE |= {"tip", "warning", "tab-item", "caption", "alt", "choices"}
 """Directives and options whose words are read."""
 SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "万": 1e4, "億": 1e8}
 NUMBER = re.compile(rf"(\d+(?:,\d{{3}})*(?:\.\d+)?)(?: ?({'|'.join(SCALE)}))?")
-IN_WORDS = [
-    *(
-        "zero no nothing",
-        "one a an single once first",
-        "two both twice second",
-    ),
-    *("three third", "four fourth quarter", "five fifth", "six sixth"),
-    *("seven seventh", "eight eighth", "nine ninth", "ten tenth"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"),
-    *("seventeen", "eighteen", "nineteen", "twenty"),
-]
-"""Words for numbers from 0 on."""
+IN_WORDS = (
+    "zero|no|nothing one|a|an|single|once|first two|both|twice|second "
+    "three|third four|fourth|quarter five|fifth six|sixth seven eight nine "
+    "ten|tenth eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+).split()
+"""Words for numbers, from 0 on."""
 TAKEN = {
     "code": r"^( *)(?P<f>`{3,})(?:[a-z]\w*)?\n.*?^ *(?P=f) *$",
     "labels": r"^\([\w-]+\)=$",
@@ -114,23 +109,24 @@ def broken(english: str, japanese: str, allowed: str) -> list[str]:
 
 def in_words(english: str, numbers: Counter) -> Counter:
     """Which of some numbers the English text has in words."""
-    words = {
-        word.removesuffix("s")
-        for word in re.findall("[a-z]+", english.lower())
-    }
-    large = {100: "hundred", 1000: "thousand"}
-    names = {number: set(name.split()) for number, name in enumerate(IN_WORDS)}
-    names |= {number: {name} for number, name in large.items()}
-    known = {n: 99 for n in numbers if names.get(n, set()) & words}
-    return Counter(known)
+    text = english.lower()
+    named = dict(enumerate(IN_WORDS)) | {100: "hundred", 1000: "thousand"}
+    return Counter(
+        {
+            number: count
+            for number, count in numbers.items()
+            if number in named
+            and re.search(rf"\b(?:{named[number]})(?:e?s)?\b", text)
+        }
+    )
 
 
 def shown(parts: Counter) -> str:
     """Some parts, for who is told of them."""
     return (
         ", ".join(
-            f"{part:g}" if isinstance(part, float) else str(part)
+            f"{part:g}" if isinstance(part, float) else f"{part}"
             for part in parts.elements()
         )
-        or "nothing more"
+        or "nothing"
     )

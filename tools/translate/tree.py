@@ -8,6 +8,7 @@ what leads to them does: such a book is built in seconds.
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import yaml
@@ -77,6 +78,9 @@ class Edition:
         english, words = self.english[key], self.words(key)
         if words is not None:
             self.noted = False
+            words = re.sub(
+                r"(?<=\d) %", "\u00a0%", words
+            )  # no line ends there
             return with_english_headings(english, words)
         is_first, self.noted = not self.noted, True
         if not self.japanese:
@@ -85,39 +89,38 @@ class Edition:
             return with_note(english, NOTE)
         return english
 
-    def source(self) -> str:
-        """The page's source."""
+    def source(self, of: Callable[[str], str] = str) -> str:
+        """The page's source, or what ``of`` leaves of its text."""
         path = pieces.source_of(self.page)
         if path.suffix == ".md":
-            return "\n\n".join(map(self.text, self.english)) + "\n"
+            return "\n\n".join(of(self.text(key)) for key in self.english)
         notebook = json.loads(path.read_text("utf-8"))
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
-                cell["source"] = self.text(cell["id"])
-            for kind, of, name in pieces.words_of(cell):
-                of[name] = self.words(f"{cell['id']}.{kind}") or of[name]
+                cell["source"] = of(self.text(cell["id"]))
+            for kind, place, name in pieces.words_of(cell):
+                words = self.words(f"{cell['id']}.{kind}")
+                place[name] = words or place[name]
             for output in cell.get("outputs", []):
                 if svg := output.get("data", {}).get("image/svg+xml"):
                     drawn = translate_drawing("".join(svg), self.labels)
                     output["data"]["image/svg+xml"] = drawn
+        if of is alone:
+            notebook["cells"] = [
+                c for c in notebook["cells"] if c["cell_type"] == "markdown"
+            ]
         return json.dumps(notebook, ensure_ascii=False, indent=1)
 
-    def headings(self) -> str:
-        """A source with the page's headings and labels alone."""
-        found = []
-        for key, english in self.english.items():
-            found += re.findall(r"^\([\w-]+\)=$", english, re.M)
-            alone = "\n\n".join(h[0] for h in headings_of(english))
-            words = self.words(key)
-            said = "\n\n".join(h[0] for h in headings_of(words or alone))
-            found.append(with_english_headings(alone, said))
-        text = "\n\n".join(found)
-        path = pieces.source_of(self.page)
-        if path.suffix == ".md":
-            return text
-        notebook = json.loads(path.read_text("utf-8"))
-        cell = {"cell_type": "markdown", "id": "all", "metadata": {}}
-        return json.dumps(notebook | {"cells": [cell | {"source": text}]})
+
+def alone(text: str) -> str:
+    """Some Markdown with its headings and labels alone."""
+    starts = {heading.start() for heading in headings_of(text)}
+    wanted = r"^#{1,6} .+$(?:\n\n```\{renamed\}.+\n```)?|^\([\w-]+\)=$"
+    return "\n\n".join(
+        found[0]
+        for found in re.finditer(wanted, text, re.M)
+        if found[0][0] == "(" or found.start() in starts
+    )
 
 
 def write(path: Path, content: bytes) -> None:
@@ -161,7 +164,7 @@ def make(only: list[str]) -> None:
     for name in pieces.names():
         page, source = Edition(name), pieces.source_of(name)
         is_whole = not only or name in {*only, *WHOLE}
-        text = page.source() if is_whole else page.headings()
+        text = page.source() if is_whole else page.source(alone)
         write(TARGET / "ja" / source.relative_to(ENGLISH), text.encode())
         if (picture := pieces.picture_of(name)).exists():
             svg = translate_drawing(picture.read_text("utf-8"), page.labels)
