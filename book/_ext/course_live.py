@@ -365,7 +365,11 @@ def film_data(options: dict[str, Any]) -> dict[str, Any]:
     root = "short" not in options and "mask" not in options
     on = {"root": root, "mask": "mask" in options, "heads": "heads" in options}
     words = PLAYED if "short" in options else BY_HAND
-    return {**words, "short": "short" in options, "on": on}
+    said = {
+        "features": [*map(say, words["features"])],
+        "asked": say(words["asked"]),
+    }
+    return {**words, **said, "short": "short" in options, "on": on}
 
 
 def search_data(options: dict[str, Any]) -> dict[str, Any]:
