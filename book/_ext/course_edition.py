@@ -69,7 +69,7 @@ def choose(app: Sphinx, config: Config) -> None:
 
 
 def read_letters(app: Sphinx) -> None:
-    """Let markup end within a run of letters, as Sphinx's own Japanese does."""
+    """Let markup end beside a letter, as it does in Sphinx's Japanese."""
     if language == "ja":
         app.env.settings["character_level_inline_markup"] = True
 
