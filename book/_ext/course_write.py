@@ -18,6 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from course_edition import say
 from course_minimap import PICTURE, drawing
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -69,10 +70,10 @@ class Write(SphinxDirective):
             box += nodes.raw("", picture, format="html")
         box += [code(stub(name), "python") for name in PARTS[chapter]]
         box += code(CHECK, "bash")
-        said = [BEGIN]
+        said = [say(BEGIN)]
         if chapter >= TRAINABLE:
             use = CHAT if chapter == DECODER else TRAIN
-            said = [use, "", BEGIN]
+            said = [say(use), "", *said]
         below = StringList(said, source=self.get_source_info()[0])
         self.state.nested_parse(below, self.content_offset, box)
         self.set_source_info(box)
@@ -92,11 +93,11 @@ def map_of(picture: Element, chapter: str) -> str:
     box = Element("div", {"class": "transformer-minimap"})
     box.append(drawn)
     words = SubElement(box, "p")
-    words.text = "Lit: what you write now."
+    words.text = say("Lit: what you write now.")
     if "earlier" in shades:
-        words.text += " Shaded: what you have from earlier chapters."
+        words.text += say(" Shaded: what you have from earlier chapters.")
     if "lit" not in shades:  # the chapter is about the whole
-        words.text = "The whole model, which is yours now."
+        words.text = say("The whole model, which is yours now.")
     return ElementTree.tostring(box, encoding="unicode")
 
 
