@@ -152,7 +152,7 @@ _PRESETS = (
         ),
         replace(_SHORT, epochs=12, peak_rate=2e-3, cooldown=3),
         "language_modelling",
-        _UNSMOOTHED,
+        SequenceLossConfig(label_smoothing=0.0),
     ),
     Experiment(
         "soseki-modern",
