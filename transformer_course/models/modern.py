@@ -27,6 +27,7 @@ from transformer_course.models.positional_encoding import (
     Rotation,
     rotate,
     rotations,
+    scaled_rotations,
 )
 from transformer_course.models.rolling_cache import (
     RollingCache,
@@ -184,15 +185,22 @@ class ModernLanguageModel(DecoderOnly):
         ids are padded on the right; no mask hides padding, because nothing
         before it can see it.
         """
-        config, past = self.config, 0 if cache is None else cache.length
-        check_ids(ids, config.vocab_size)
+        return self.to_logits(self.norm(self.stream(ids, cache)))
+
+    def stream(
+        self,
+        ids: Int[Tensor, "rows length"],
+        cache: DecoderCache | None = None,
+    ) -> Float[Tensor, "rows length d_model"]:
+        """The residual stream above the last layer, before its norm."""
+        past = 0 if cache is None else cache.length
+        check_ids(ids, self.config.vocab_size)
         positions = torch.arange(past, past + ids.size(1), device=ids.device)
-        width = config.d_rotary if config.latent else config.d_head
-        turns = rotations(positions, width, config.rope_base)
+        turns = self._turns(positions)
         x = self.embedding(ids)
         for i, layer in enumerate(self.layers):
             x = layer(x, turns, cache and cache.layers[i].own)
-        return self.to_logits(self.norm(x))
+        return x
 
     def new_cache(self) -> DecoderCache:
         """An empty cache for :meth:`decode`."""
@@ -200,3 +208,20 @@ class ModernLanguageModel(DecoderOnly):
         for kept, layer in zip(cache.layers, self.layers, strict=True):
             kept.own = layer.attention.new_cache()
         return cache
+
+    def _turns(self, positions: Int[Tensor, " length"]) -> Rotation:
+        """Of each position, by the config."""
+        config = self.config
+        width = config.d_rotary if config.latent else config.d_head
+        if config.rope_scaling == "none":
+            return rotations(
+                positions, width, config.rope_base, config.rope_share
+            )
+        return scaled_rotations(
+            positions,
+            width,
+            config.rope_base,
+            config.rope_scaling,
+            config.rope_factor,
+            trained=config.max_length / config.rope_factor,
+        )

@@ -1,12 +1,14 @@
 """Config of a decoder of today (chapter 22)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from transformer_course.checks import (
     Count,
     Positive,
     Probability,
     Size,
+    between,
     require,
 )
 from transformer_course.models.config import (
@@ -14,6 +16,7 @@ from transformer_course.models.config import (
     Layers,
     require_divisible,
 )
+from transformer_course.models.positional_encoding import RopeScaling
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,13 @@ class ModernConfig(AnyModelConfig):
     """Share of each sub-layer's output dropped in training."""
     rope_base: Positive = 10_000.0
     """Base of the rotary positions; longer texts want a larger one."""
+    rope_share: Annotated[float, between(0, 1)] = 1.0
+    """Share of the pairs that are turned, the fastest; the others carry no
+    position."""
+    rope_scaling: RopeScaling = "none"
+    """How positions are scaled for texts longer than in training."""
+    rope_factor: Annotated[float, between(1, 1000)] = 1.0
+    """With a scaling: max_length, in lengths of the training."""
     norm_epsilon: Positive = 1e-5
     """Added to the mean square in each norm."""
     window: Size | None = None
@@ -104,6 +114,11 @@ class ModernConfig(AnyModelConfig):
             self.latent is None or not (self.qk_norm or self.sinks),
             "latent attention has neither qk_norm nor sinks here: set them to "
             "False, or latent to None.",
+        )
+        require(
+            self.rope_scaling == "none" or self.rope_share == 1,
+            f"rope_share is {self.rope_share} and rope_scaling "
+            f"{self.rope_scaling}: set one of them.",
         )
         require(
             not (self.linear and self.window),
