@@ -1,11 +1,11 @@
 """What does a decoder read beyond the length that it was trained on?
 
 SmolLM2 was trained on texts of up to 8,192 tokens. Here it reads 16,384, with
-its rotary positions as they are and scaled in three ways, without any further
-training; ``halves`` begins anew at 8,192, as if nothing stood before. By seed
-there is one text, of the language reference that comes with Python (PSF
-licence), into which eight pass keys have been written at even distances. The
-keys are drawn by the seed. Stored are, of each variant:
+its rotary positions as they are and scaled in three ways, in bf16 and without
+any further training; ``halves`` begins anew at 8,192, as if nothing stood
+before. By seed there is one text, of the language reference that comes with
+Python (PSF licence), into which eight pass keys have been written at even
+distances. The keys are drawn by the seed. Stored are, of each variant:
 
 - ``nats``: the loss of a token of the text, by position, in parts of 512;
 - ``digits``: after each 4,096 tokens, of each key so far the number of its
@@ -70,7 +70,9 @@ def text_of(
 
 
 def read(
-    model: ModernLanguageModel, ids: Int[Tensor, " length"], cache: DecoderCache
+    model: ModernLanguageModel,
+    ids: Int[Tensor, " length"],
+    cache: DecoderCache,
 ) -> Tensor:
     """The last states of new tokens."""
     return model.norm(model.stream(ids[None], cache))[0]
@@ -101,6 +103,7 @@ def right_digits(
 def measure(variant: str, seed: int, context: RunContext) -> Record:
     """Read a text once, and ask on the way."""
     model, tokenizer = load_gguf(smollm2_file())
+    model = model.bfloat16()
     assert model.config.max_length == TRAINED
     if variant not in ("none", "halves"):
         model.config = dataclasses.replace(
@@ -117,8 +120,8 @@ def measure(variant: str, seed: int, context: RunContext) -> Record:
             cache = model.new_cache()
         states = read(model, ids[start : start + ROWS], cache)
         wanted = ids[start + 1 : start + 1 + ROWS]
-        for some, of in zip(states.split(128), wanted.split(128), strict=True):
-            logits = model.to_logits(some[: len(of)])
+        for some, of in zip(states.split(256), wanted.split(256), strict=True):
+            logits = model.to_logits(some[: len(of)]).float()
             losses.append(F.cross_entropy(logits, of, reduction="none"))
         end = start + ROWS
         if end % ASKED == 0:

@@ -67,6 +67,18 @@ class ModernConfig(AnyModelConfig):
     """With a window: one layer in this many sees all tokens."""
     qk_norm: bool = False
     """Normalise queries and keys, with a gain, before they are turned."""
+    gated: bool = False
+    """A gate on what each head puts out, from the layer's input."""
+    kv_layers: Size | None = None
+    """Layers that have keys and values; those above use the last ones of
+    their kind, with a window or without. None: all have."""
+    index_top: Size | None = None
+    """Positions that an indexer picks for each query; None attends to all.
+    Its weights learn by ``modern_parts.index_loss`` alone."""
+    streams: Size = 1
+    """Residual streams, joined by hyper-connections; 1 is the plain sum."""
+    constrained: bool = True
+    """With several streams: no mixture of them enlarges the stream."""
     sinks: bool = False
     """A learned score per head in each softmax, which no position answers."""
     latent: Size | None = None
@@ -84,6 +96,9 @@ class ModernConfig(AnyModelConfig):
     """Experts that each token is sent to."""
     d_expert: Size = 128
     """Width inside an expert."""
+    n_ahead: Count = 0
+    """Tokens after the next one that are predicted as well; the layers for
+    it learn by the logits of ``decode_ahead`` alone."""
     tied: bool = True
     """One matrix embeds the tokens and makes the logits."""
 
@@ -116,6 +131,24 @@ class ModernConfig(AnyModelConfig):
             "False, or latent to None.",
         )
         require(
+            not (self.latent or self.linear)
+            or not (self.gated or self.kv_layers or self.index_top),
+            "gated, kv_layers and index_top are for ordinary attention here: "
+            "leave them out, or latent and linear.",
+        )
+        require(
+            self.index_top is None or not (self.kv_layers or self.window),
+            "an indexer picks from a layer's own keys, without a window: "
+            "leave out index_top, or kv_layers and window.",
+        )
+        require(
+            self.kv_layers is None
+            or self.kv_layers >= min(self.global_every, self.n_layers)
+            or not self.window,
+            f"kv_layers is {self.kv_layers}, but the first layer without a "
+            f"window is layer {self.global_every}: choose at least as many.",
+        )
+        require(
             self.rope_scaling == "none" or self.rope_share == 1,
             f"rope_share is {self.rope_share} and rope_scaling "
             f"{self.rope_scaling}: set one of them.",
@@ -134,6 +167,12 @@ class ModernConfig(AnyModelConfig):
     def is_global(self, layer: int) -> bool:
         """Whether a layer sees all tokens; every ``global_every``-th does."""
         return (layer + 1) % self.global_every == 0
+
+    def source_of(self, layer: int) -> int:
+        """The layer whose keys and values a layer uses: often its own."""
+        own = min(layer + 1, self.kv_layers or self.n_layers)
+        kind = self.window_of(layer)
+        return max(i for i in range(own) if self.window_of(i) == kind)
 
     def window_of(self, layer: int) -> int | None:
         """The window of a layer; every ``global_every``-th has none."""

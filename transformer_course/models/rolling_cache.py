@@ -33,7 +33,7 @@ class RollingCache(KVCache):
     def extend(
         self,
         key: Float[Tensor, "batch heads newest d_head"],
-        value: Float[Tensor, "batch heads newest d_value"],
+        value: Float[Tensor, "batch of_values newest d_value"],
     ) -> tuple[Keys, Values]:
         """Store the newest positions; return all that they may attend to.
 
