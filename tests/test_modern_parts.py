@@ -60,6 +60,7 @@ def test_a_sink_of_minus_infinity_takes_nothing():
 # --- an indexer --------------------------------------------------------------
 
 
+@torch.no_grad()
 def test_an_indexer_picks_the_best_positions_that_a_query_may_see():
     model = tiny_modern(index_top=3, n_layers=1)
     part, x = model.layers[0].attention.indexer, torch.randn(2, 9, 32)
@@ -116,9 +117,9 @@ def test_the_loss_of_an_indexer_is_a_divergence_that_moves_it_alone():
 
 def test_rows_and_columns_of_a_doubly_stochastic_matrix_sum_to_one():
     torch.manual_seed(0)
-    found = doubly_stochastic(3 * torch.randn(50, 4, 4))
+    found = doubly_stochastic(torch.randn(50, 4, 4))
     for axis in (-1, -2):
-        close(found.sum(dim=axis), torch.ones(50, 4), 1e-3)
+        close(found.sum(dim=axis), torch.ones(50, 4), 1e-4)
     assert (found > 0).all()
 
 

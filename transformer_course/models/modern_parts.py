@@ -99,9 +99,11 @@ class Indexer(nn.Module):
         scores = self.scores(x, turns, key)
         seen = window_mask(*scores.shape[1:], None, x.device)
         scores = scores.masked_fill(~seen, -torch.inf)
-        best = scores.topk(min(self.top, key.size(2)), dim=-1).indices
+        # many scores are 0; of equal ones the first, with a cache or without
+        order = scores.argsort(dim=-1, descending=True, stable=True)
         picked = torch.zeros_like(scores, dtype=torch.bool)
-        return (picked.scatter(-1, best, True) & seen)[:, None]
+        picked = picked.scatter(-1, order[..., : self.top], True)
+        return (picked & seen)[:, None]
 
 
 def index_loss(
