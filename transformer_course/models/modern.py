@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_course.models.attention import Keys, KVCache, Values
+from transformer_course.models.attention import KVCache
 from transformer_course.models.layers import HiddenStates, check_ids
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.modern_parts import (
@@ -110,7 +110,7 @@ class Attention(nn.Module):
 
     def _keys_and_values(
         self, x: HiddenStates, turns: Rotation, cache: KVCache | None
-    ) -> tuple[Keys, Values]:
+    ) -> tuple[Tensor, Tensor]:
         """Of all positions so far; the last head of keys is the indexer's."""
         key = rotate(self.key_norm(self._heads(self.to_key(x))), turns)
         value = self._heads(self.to_value(x))

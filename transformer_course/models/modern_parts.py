@@ -30,6 +30,8 @@ SINKHORN_ROUNDS = 20
 BIAS_STEP = 1e-3
 """How far the bias of an expert moves at a step."""
 Heads = Float[Tensor, "batch heads length d_head"]
+IndexKeys = Float[Tensor, "batch 1 key d_head"]
+"""An indexer's keys of all positions so far."""
 Streams = Float[Tensor, "batch length streams d_model"]
 Kept = dict[int, tuple[Tensor, Tensor]]
 """Keys and values of a step, by layer, for the layers that share them."""
@@ -84,7 +86,7 @@ class Indexer(nn.Module):
         return rotate(self.to_key(x)[:, None], turns)
 
     def scores(
-        self, x: HiddenStates, turns: Rotation, key: Heads
+        self, x: HiddenStates, turns: Rotation, key: IndexKeys
     ) -> Float[Tensor, "batch query key"]:
         """How much each position is worth to each query."""
         query = self.to_query(x).unflatten(-1, (-1, self.d_head))
@@ -93,7 +95,7 @@ class Indexer(nn.Module):
         return torch.einsum("bqh,bhqk->bqk", self.to_weight(x), fits)
 
     def forward(
-        self, x: HiddenStates, turns: Rotation, key: Heads
+        self, x: HiddenStates, turns: Rotation, key: IndexKeys
     ) -> Bool[Tensor, "batch 1 query key"]:
         """True at the best positions up to each query's own."""
         scores = self.scores(x, turns, key)
