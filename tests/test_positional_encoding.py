@@ -147,7 +147,7 @@ def test_unknown_kind_names_the_known_ones():
         position_module("spiral", 10, 8)
 
 
-LONGER = {"base": 100_000.0, "factor": 2.0, "trained": 8192}
+LONGER = {"base": 100_000.0, "factor": 2.0, "trained": 8192.0}
 
 
 def test_scaled_positions_are_slower_where_they_should_be():

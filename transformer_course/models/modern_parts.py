@@ -44,7 +44,7 @@ def attend_with_sinks(
     key: Float[Tensor, "batch groups keys d_head"],
     value: Float[Tensor, "batch groups keys d_head"],
     sinks: Float[Tensor, " heads"],
-    mask: Bool[Tensor, "length keys"],
+    mask: Bool[Tensor, "*rows length keys"],
 ) -> Heads:
     """Attention whose softmax has one more score, which brings no value.
 
