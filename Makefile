@@ -25,6 +25,9 @@
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
 #              --unsafe, for `make release`: --no-solutions, and for
 #              `make exams`: --only 04 06 --points 30 --seed 1
+#   EDITION    the language of the book: en or ja        (en)
+#   ONLY       of the Japanese one these pages alone, such as "index 04"; the
+#              others have their headings                (all)
 #   REPO       the address of the repository: buttons to edit and to launch
 #   SITE_URL   where the first page will be, such as
 #              https://example.org/course/                 (none)
@@ -52,8 +55,9 @@ FILMER := $(VENV)/.filmer
 MUTMUT := $(VENV)/.mutmut
 GRADING ?= grading
 export SITE_URL REPO
-SITE := _build/en/_build/html
-BUILT := _build/en/.built
+EDITION ?= en
+SITE := _build/$(EDITION)/_build/html
+BUILT := _build/$(EDITION)/.built
 PYTEST := $(BIN)/python -m pytest
 ifdef UV
 INSTALL := uv pip install --python $(BIN)/python
@@ -85,8 +89,9 @@ TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
 # everything the built book is made from
 BOOK_SOURCES := $(shell find book experiments/results transformer_course \
 	course_exercises \
-	tools/exercise_notebooks.py tools/lectures _config.yml _toc.yml \
+	tools/exercise_notebooks.py tools/lectures tools/translate _config.yml _toc.yml \
 	-type f -not -path '*/.*' \
+	$(if $(filter en,$(EDITION)),-not -path 'book/ja/*') \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
 
 .PHONY: help
@@ -132,17 +137,22 @@ endif
 # --- the book ----------------------------------------------------------------
 
 # What addresses it was last built with: others build it anew.
-ADDRESSES := _build/addresses-en
+ADDRESSES := _build/addresses-$(EDITION)
 $(ADDRESSES): FORCE
 	@mkdir -p $(@D)
-	@echo "$(SITE_URL) $(REPO)" | cmp -s - $@ || \
-		echo "$(SITE_URL) $(REPO)" > $@
+	@echo "$(SITE_URL) $(REPO) $(ONLY)" | cmp -s - $@ || \
+		echo "$(SITE_URL) $(REPO) $(ONLY)" > $@
 
 .PHONY: FORCE
 FORCE:
 
+# The Japanese sources are made of the English ones: tools/translate/tree.py.
+SOURCES_en := book/en --config _config.yml --toc "$(CURDIR)/_toc.yml"
+SOURCES_ja := _build/ja/book/ja --config _build/ja/_config.yml \
+	--toc "$(CURDIR)/_build/ja/_toc.yml"
+
 .PHONY: book
-book: $(BUILT) ## build the book and say where to open it
+book: $(BUILT) ## build the book and say where to open it (EDITION=ja: Japanese)
 	@echo "The book is built. Open: file://$(CURDIR)/$(SITE)/index.html"
 
 # Sphinx notices a changed page or docstring, but not a changed extension, nor
@@ -151,11 +161,11 @@ book: $(BUILT) ## build the book and say where to open it
 # A failed build leaves nothing behind: Sphinx would not repeat the warnings of
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
-	@$(if $(filter book/_% %.bib course_exercises/% $(ADDRESSES),$?),rm -rf _build/en)
-	PYTHONPATH="$(CURDIR)" $(BIN)/jupyter-book build book/en --quiet -W -n --keep-going \
-		--config _config.yml --toc "$(CURDIR)/_toc.yml" \
-		--path-output _build/en \
-		|| { rm -rf _build/en; exit 1; }
+	@$(if $(filter book/_% %.bib course_exercises/% $(ADDRESSES),$?),rm -rf _build/$(EDITION))
+	@$(if $(filter ja,$(EDITION)),$(BIN)/python -m tools.translate tree $(ONLY))
+	PYTHONPATH="$(CURDIR)" $(BIN)/jupyter-book build $(SOURCES_$(EDITION)) \
+		--quiet -W -n --keep-going --path-output _build/$(EDITION) \
+		|| { rm -rf _build/$(EDITION); exit 1; }
 	@touch $@
 
 .PHONY: pdf
@@ -227,9 +237,10 @@ lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
 
 # The book is built from nothing: Sphinx leaves the pages that are no more.
 .PHONY: site
-site: $(INSTALLED) ## make _build/site for a server (SITE_URL=..., REPO=...)
-	@rm -rf _build/en
-	@$(MAKE) --no-print-directory $(BUILT)
+site: $(INSTALLED) ## make _build/site for a server, both editions (SITE_URL=..., REPO=...)
+	@rm -rf _build/en _build/ja
+	@$(MAKE) --no-print-directory EDITION=en book
+	@$(MAKE) --no-print-directory EDITION=ja book
 	@$(BIN)/python -m tools.site
 
 # --- for grading -------------------------------------------------------------
@@ -270,6 +281,11 @@ test: $(INSTALLED) ## test the package and run every notebook
 .PHONY: test-book
 test-book: $(BUILT) ## build the book and check its pages
 	$(PYTEST) $(SHARED) $(READING)
+
+.PHONY: test-ja
+test-ja: ## build the Japanese edition (ONLY="index 04": of it) and check it
+	@$(MAKE) --no-print-directory EDITION=ja book
+	$(PYTEST) tests/test_japanese.py tests/test_search.py -k japanese
 
 .PHONY: test-types
 test-types: $(INSTALLED) ## check every call's annotations, shapes included

@@ -65,7 +65,7 @@ def not_ready() -> str | None:
     ):
         sources += (ROOT / name).rglob("*")
     for path in sources:
-        if "__pycache__" in path.parts or path.name.startswith("."):
+        if {"__pycache__", "ja"} & {*path.parts} or path.name.startswith("."):
             continue
         if path.is_file() and path.stat().st_mtime > built:
             name = path.relative_to(ROOT)

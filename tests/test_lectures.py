@@ -9,6 +9,7 @@ from dataclasses import replace
 from xml.etree.ElementTree import fromstring
 from zipfile import ZipFile
 
+import lxml.html
 import nbformat
 import pytest
 from built_book import BOOK, is_foreign, markdown_of
@@ -332,16 +333,19 @@ def made(tmp_path_factory):
     """A site with a class's files of one unit, in an older one's place."""
     target = tmp_path_factory.mktemp("server") / "site"
     book = tmp_path_factory.mktemp("book")
-    (book / "index.html").touch()
+    for page in ("index.html", "api/models.html", "ja/api/models.html"):
+        (book / page).parent.mkdir(parents=True, exist_ok=True)
+        (book / page).write_text(f"<head></head>{site.PLACE}", "utf-8")
     target.mkdir()
     (target / "stale.html").touch()
-    site.gather(book, target, replace(PLAN, units={"04": PLAN.units["04"]}))
+    books = {"en": book, "ja": (book / "ja").rename(book.with_name("ja"))}
+    site.gather(books, target, replace(PLAN, units={"04": PLAN.units["04"]}))
     return target
 
 
 def test_the_site_is_the_book_with_what_a_class_needs(made):
     assert {path.name for path in made.iterdir()} == {
-        "index.html",
+        *("index.html", "api", site.JAPANESE),
         site.CLASS,
         site.NO_JEKYLL,
     }
@@ -406,6 +410,17 @@ def test_the_board_has_the_chapter_s_own_numbers(made):
     assert "tensor([10.00,  1.00,  9.00])" in text
 
 
+def test_pages_of_both_editions_link_one_another(made):
+    assert site.PLACE in (made / "index.html").read_text("utf-8")
+    for name, other in (("", "../ja/api"), ("ja/", "../../api")):
+        html = (made / name / "api/models.html").read_text("utf-8")
+        tree = lxml.html.fromstring(html)
+        [link] = tree.xpath("//a[@class='other-edition']/@href")
+        languages = tree.xpath("//link[@rel='alternate']/@hreflang")
+        assert link == f"{other}/models.html"
+        assert languages == ["en", "ja", "x-default"]
+
+
 def test_a_site_that_cannot_be_made_leaves_the_earlier_one(tmp_path):
     """A warning of Sphinx is an error."""
     target, book = tmp_path / "site", tmp_path / "book"
@@ -414,5 +429,6 @@ def test_a_site_that_cannot_be_made_leaves_the_earlier_one(tmp_path):
         (each / "index.html").write_text(each.name)
     unit = replace(PLAN.units["04"], title="{no_role}`x`")
     with pytest.raises(BadPlan, match="no_role"):
-        site.gather(book, target, replace(PLAN, units={"04": unit}))
+        books = dict.fromkeys(("en", "ja"), book)
+        site.gather(books, target, replace(PLAN, units={"04": unit}))
     assert (target / "index.html").read_text() == "site"

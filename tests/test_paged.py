@@ -85,5 +85,5 @@ def test_texts_draw_as_they_like(model):
 def test_what_never_fits_is_refused(model):
     with pytest.raises(ConfigError, match="room for 32"):
         Server(model, blocks=8, size=4).add(Text([5] * 30, 3))
-    with pytest.raises(ConfigError, match="plain attention"):
+    with pytest.raises(ConfigError, match="window is 4"):
         Server(tiny_modern(window=4))

@@ -142,11 +142,15 @@ NOTHING = ("xyzzyx", "the", "")
 @pytest.fixture(scope="module")
 def found(site) -> dict[str, list[str]]:
     """The pages that queries find, in their order."""
+    queries = [*QUERIES["known"], *QUERIES["new"], *NOTHING]
+    return find(site, queries + [way for ways in SPELLINGS for way in ways])
+
+
+def find(site: Path, queries: list[str]) -> dict[str, list[str]]:
+    """The pages that the script of a site finds, in their order."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs node, to run the page's own script")
-    queries = [*QUERIES["known"], *QUERIES["new"], *NOTHING]
-    queries += [way for ways in SPELLINGS for way in ways]
     static, script = site / "_static", site / course_search.INDEX
     scripts = [static / "language_data.js", script]
     scripts += [static / "minisearch.js", static / "search_rank.js"]
@@ -168,6 +172,29 @@ def test_the_right_chapter_is_among_the_first_three(found, part, least):
         if not any(page.startswith(tuple(right)) for page in found[query][:3])
     }
     assert len(asked) - len(wrong) >= least, wrong
+
+
+def test_japanese_is_found_without_spaces():
+    """Of the chapters that are translated."""
+    site = ROOT / "_build/ja/_build/html"
+    if not (site.parents[1] / ".built").exists():
+        pytest.skip("the Japanese edition is not built: make book EDITION=ja")
+    queries = yaml.safe_load(
+        (ROOT / "tests/queries_ja.yml").read_text("utf-8")
+    )
+    there = tuple(path.stem for path in (BOOK / "ja").glob("[0-9]*.md"))
+    asked = {
+        query: right
+        for query, right in queries.items()
+        if any(page.startswith(tuple(right)) for page in there)
+    }
+    found = find(site, [*asked])
+    wrong = {
+        query: found[query][:3]
+        for query, right in asked.items()
+        if not any(page.startswith(tuple(right)) for page in found[query][:3])
+    }
+    assert len(wrong) <= len(asked) / 20, wrong
 
 
 def test_a_name_is_found_however_it_is_written(found):

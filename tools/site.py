@@ -3,14 +3,17 @@
 python -m tools.site
 
 The built book with, in its folder ``class``, the slides, the handouts and
-the figures. Every address counts from the page that it stands on, so the
-folder may lie at any depth of a server. It is made beside what it replaces:
-nothing of an earlier site stays, and a site that cannot be made leaves the
-earlier one.
+the figures, and in ``ja`` the Japanese edition. Each page links the same page
+of the other edition; ``_static/editions.js`` finds the section. Every address
+counts from the page that it stands on, so the folder may lie at any depth of a
+server. It is made beside what it replaces: nothing of an earlier site stays,
+and a site that cannot be made leaves the earlier one.
 """
 
+import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tools.lectures.plan import Plan, read_plan
@@ -19,16 +22,59 @@ from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 
 CLASS = "class"
+JAPANESE = "ja"
+NAMES = {"en": "English", "ja": "日本語"}
+"""Of the editions, each in its own language."""
+PLACE = "<!-- editions -->"
+"""In a page's header, where the link to the other edition is to stand."""
 NO_JEKYLL = ".nojekyll"
 """Without this file Pages would take a branch for the source of a blog, and
 leave out each folder whose name begins with ``_``."""
 
 
-def gather(book: Path, target: Path, plan: Plan) -> None:
+def link_editions(site: Path) -> None:
+    """Link the pages of both editions to one another.
+
+    Args:
+        site: the folder of the English edition; the other lies in it.
+    """
+    for ja in sorted((site / JAPANESE).rglob("*.html")):
+        name = ja.relative_to(site / JAPANESE).as_posix()
+        if not (site / name).exists():
+            continue
+        here = {"en": name, "ja": f"{JAPANESE}/{name}"}
+        for language, path in here.items():
+            other = "en" if language == "ja" else "ja"
+            up = "../" * path.count("/")
+            link = (
+                f'<a class="other-edition" href="{up}{here[other]}" '
+                f'lang="{other}" hreflang="{other}">{NAMES[other]}</a>'
+            )
+            head = "".join(alternates(here, up))
+            html = (site / path).read_text("utf-8").replace(PLACE, link)
+            html = html.replace("</head>", f"{head}</head>", 1)
+            (site / path).write_text(html, "utf-8")
+
+
+def alternates(paths: dict[str, str], up: str) -> Iterator[str]:
+    """What the head of a page says of its editions, by their paths.
+
+    Their addresses are whole where the site's is known.
+    """
+    known = os.environ.get("SITE_URL", "").strip().removesuffix("/")
+    base = f"{known}/" if known else up
+    for language, path in [*paths.items(), ("x-default", paths["en"])]:
+        yield (
+            f'<link rel="alternate" hreflang="{language}" '
+            f'href="{base}{path}">\n'
+        )
+
+
+def gather(books: dict[str, Path], target: Path, plan: Plan) -> None:
     """Put the site together.
 
     Args:
-        book: the built book.
+        books: the built editions, ``en`` and ``ja``.
         target: the folder to make; what it held is removed.
         plan: what the class is to do.
 
@@ -37,7 +83,9 @@ def gather(book: Path, target: Path, plan: Plan) -> None:
     """
     fresh = target.with_name(f"{target.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
-    shutil.copytree(book, fresh)
+    shutil.copytree(books["en"], fresh)
+    shutil.copytree(books["ja"], fresh / JAPANESE)
+    link_editions(fresh)
     (fresh / NO_JEKYLL).touch()
     publish(fresh / CLASS, plan, fresh)
     shutil.rmtree(target, ignore_errors=True)
@@ -48,7 +96,11 @@ def main() -> int:
     """Make the site; 1 if it cannot be made."""
     target = ROOT / "_build" / "site"
     try:
-        gather(ROOT / "_build/en/_build/html", target, read_plan())
+        gather(
+            {name: ROOT / f"_build/{name}/_build/html" for name in NAMES},
+            target,
+            read_plan(),
+        )
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -6,12 +6,15 @@ built, from the same sources as ``make exercises`` makes them.
 """
 
 import nbformat
+from course_edition import say
 from docutils import nodes
 from sphinx.application import Sphinx
 
 from tools.exercise_notebooks import find_sources, learner_notebook
 
 FOLDER = "exercises"
+LINK = "Exercises for this chapter (notebook)"
+SAYS = ". In your copy of the course, {} puts it into {}."
 
 
 def add_section(app: Sphinx, doctree: nodes.document) -> None:
@@ -22,16 +25,14 @@ def add_section(app: Sphinx, doctree: nodes.document) -> None:
     link = nodes.raw(
         "",
         f'<a class="reference download internal" download '
-        f'href="{FOLDER}/{page}.ipynb">Exercises for this chapter '
-        "(notebook)</a>",
+        f'href="{FOLDER}/{page}.ipynb">{say(LINK)}</a>',
         format="html",
     )
     paragraph = nodes.paragraph("", "", link)
-    paragraph += nodes.Text(". In your copy of the course, ")
-    paragraph += nodes.literal("", "make exercises")
-    paragraph += nodes.Text(" puts it into ")
-    paragraph += [nodes.literal("", "my_exercises/"), nodes.Text(".")]
-    section = nodes.section("", nodes.title("", "Exercises"), paragraph)
+    before, between, after = map(nodes.Text, say(SAYS).split("{}"))
+    command, folder = nodes.literal("", "make exercises"), "my_exercises/"
+    paragraph += [before, command, between, nodes.literal("", folder), after]
+    section = nodes.section("", nodes.title("", say("Exercises")), paragraph)
     section["ids"].append(FOLDER)
     next(doctree.findall(nodes.section)).append(section)
 

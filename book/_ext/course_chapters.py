@@ -4,6 +4,7 @@
 What a score costs*. A page or a section that does not exist is a warning.
 """
 
+from course_edition import say
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
@@ -21,7 +22,7 @@ def resolve(
         return None
     text = nodes.inline()
     if page[:2].isdigit():
-        text += nodes.Text(f"chapter {page[:2]}")
+        text += nodes.Text(say("chapter {}").format(page[:2]))
     else:
         text += env.titles[page].deepcopy().children
     if section:
@@ -31,7 +32,7 @@ def resolve(
         }
         if f"#{section}" not in titles:
             return None
-        text += nodes.Text(", ")
+        text += nodes.Text(say(", "))
         text += titles[f"#{section}"].deepcopy().children
     return make_refnode(app.builder, link["refdoc"], page, section, text)
 

@@ -17,7 +17,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+import course_edition
 import yaml
+from course_edition import say
 from docutils import nodes
 from markdown_it import MarkdownIt
 from sphinx.addnodes import pending_xref
@@ -159,25 +161,48 @@ class Use(NamedTuple):
 
 
 class Finder:
-    """Finds the terms of the glossary by all their English names."""
+    """Finds the terms of the glossary by all their English names.
 
-    def __init__(self, terms: Iterable[Term]):
-        self.names = sorted(
-            (
-                (name, term)
-                for term in terms
-                for name in [term["en"], *term.get("also", {}).get("en", [])]
-            ),
-            key=lambda item: -len(item[0]),  # the longest is meant
+    In Japanese, where the other names are common words, by the book's own.
+    """
+
+    def __init__(self, terms: Iterable[Term], language: str = "en"):
+        self.language = language
+        named = [
+            (name, term)
+            for term in terms
+            for name in [term["en"], *term.get("also", {}).get("en", [])]
+        ]
+        if language == "ja":
+            named = [(term["ja"], term) for term in terms]
+        # the longest is meant
+        self.names = sorted(named, key=lambda item: -len(item[0]))
+        form = forms if language == "en" else japanese_form
+        names = "|".join(f"({form(name)})" for name, _ in self.names)
+        self.pattern = re.compile(
+            rf"(?<![\w-])(?:{names})(?![\w-])" if language == "en" else names
         )
-        names = "|".join(f"({forms(name)})" for name, _ in self.names)
-        self.pattern = re.compile(rf"(?<![\w-])(?:{names})(?![\w-])")
 
     def find(self, text: str) -> Iterator[Use]:
         """The uses in a text, in its order."""
         for found in self.pattern.finditer(text):
             name, term = self.names[found.lastindex - 1]
-            yield Use(term, *found.span(), name in term.get("plain", {}))
+            plain = term.get("plain", {})
+            is_plain = name in plain if self.language == "en" else bool(plain)
+            yield Use(term, *found.span(), is_plain)
+
+
+LETTERS = ("[々一-鿿]", "[ァ-ヶー]", "[A-Za-z0-9-]")
+"""Kinds of letters, of which a run is one word or several."""
+
+
+def japanese_form(name: str) -> str:
+    """A pattern for a Japanese name that is no part of a longer word."""
+    first, last = (
+        next((kind for kind in LETTERS if re.match(kind, end)), "(?!)")
+        for end in (name[0], name[-1])
+    )
+    return rf"(?<!{first}){re.escape(name)}(?!{last})"
 
 
 def forms(name: str) -> str:
@@ -206,7 +231,7 @@ def is_passed_over(node: nodes.Element) -> bool:
         or not FOLDED.isdisjoint(node.get("classes", ()))
         or (
             isinstance(node, nodes.paragraph)
-            and node.astext().startswith(AIMS)
+            and node.astext().startswith(say(AIMS))
         )
     )
 
@@ -217,7 +242,7 @@ def link_terms(app: Sphinx, doctree: nodes.document) -> None:
     if not re.match(r"\d\d_", page):
         return
     terms = terms_of(app)
-    finder, met = Finder(terms), {}
+    finder, met = Finder(terms, course_edition.language), {}
     for text in [*running_text(doctree)]:
         is_set_off = isinstance(text.parent, nodes.strong | nodes.emphasis)
         linked, end = [], 0
@@ -256,7 +281,10 @@ def note(term: Term) -> str:
         MARKDOWN.renderInline,
         (term["definition"]["en"], beside(term)),
     )
-    return f"<div><p><b>{term['en']}</b> {english}</p><p>{japanese}</p></div>"
+    said = [f"<b>{term['en']}</b> {english}", japanese]
+    if course_edition.language == "ja":
+        said.reverse()
+    return f"<div>{''.join(f'<p>{each}</p>' for each in said)}</div>"
 
 
 # --- Sphinx ------------------------------------------------------------------

@@ -22,6 +22,7 @@ waits, and the answer is a fold.
 from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
+from course_edition import say
 from docutils import nodes
 from docutils.parsers.rst import directives
 from markupsafe import Markup
@@ -59,9 +60,9 @@ class Guess(SphinxDirective):
         self.state.nested_parse(self.content, self.content_offset, answer)
         start = Markup(
             '<div class="guess-controls" {}></div><p class="guess-still">{}'
-            "</p><details><summary>Answer</summary>"
+            "</p><details><summary>{}</summary>"
             '<p class="guess-still"><strong>{}</strong></p>'
-        ).format(asked.data, asked.offered, asked.right)
+        ).format(asked.data, asked.offered, say("Answer"), asked.right)
         box = nodes.container(
             "",
             nodes.paragraph("", "", *question, classes=["guess-question"]),
@@ -137,7 +138,11 @@ def _slider(slider: str, answer: str | None) -> Asked | None:
     data = Markup(
         'data-low="{}" data-high="{}" data-unit="{}" data-answer="{}"'
     ).format(low, high, of, answer)
-    return Asked(data, f"{low} to {high} {of}".strip(), f"{answer} {of}")
+    return Asked(
+        data,
+        say("{} to {}").format(low, high) + f" {of}".rstrip(),
+        f"{answer} {of}",
+    )
 
 
 # --- what waits --------------------------------------------------------------

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 from xml.etree import ElementTree
 
 import course_minimap
+from course_edition import say
 from course_parts import parts_data
 from course_templates import template
 from course_units import units_data
@@ -150,6 +151,9 @@ PARTICLES = words_of(
 """
 )
 """What words mean whose English is no single word."""
+GRAMMAR = {"topic", "subject", "object", "question", "past", "plural"}
+GRAMMAR |= {"(linking)", "(counter)", "(ending)"}
+"""Glosses that are no English words."""
 
 
 FREE = {
@@ -203,7 +207,12 @@ def glosses() -> dict[str, str]:
         ja: max(by, key=lambda en: by[en] ** 2 / count[en])
         for ja, by in pairs.items()
     }
-    return found | PARTICLES
+    return {ja: noted(en) for ja, en in (found | PARTICLES).items()}
+
+
+def noted(gloss: str) -> str:
+    """A gloss; what it says of grammar is in the language of the book."""
+    return say(gloss) if gloss in GRAMMAR else gloss
 
 
 def slots() -> list[list[list[str]]]:
@@ -232,7 +241,12 @@ def model_data(options: dict[str, Any]) -> dict[str, Any]:
 def free_data(options: dict[str, Any]) -> dict[str, Any]:
     """What the figure of the larger translators is told."""
     examples = {
-        name: example | {"gloss": words_of(example["gloss"])}
+        name: example
+        | {
+            "gloss": {
+                ja: noted(en) for ja, en in words_of(example["gloss"]).items()
+            }
+        }
         for name, example in FREE.items()
     }
     return {"examples": examples, "gloss": plain_glosses()}
@@ -253,7 +267,7 @@ def sensed(text: str) -> list[list]:
     stands for *play*."""
     longest = sorted(SENSED, key=len, reverse=True)
     words = re.findall("|".join(map(re.escape, longest)), text)
-    return [[one, SENSED[one], SENSED[one] == "play"] for one in words]
+    return [[one, noted(SENSED[one]), SENSED[one] == "play"] for one in words]
 
 
 def senses_data(options: dict[str, Any]) -> dict[str, Any]:
@@ -272,8 +286,8 @@ def senses_data(options: dict[str, Any]) -> dict[str, Any]:
     senses = [
         {
             "word": word,
-            "reading": SENSES[word][0],
-            "gloss": SENSES[word][1],
+            "reading": say(SENSES[word][0]),
+            "gloss": say(SENSES[word][1]),
             "shown": shown[word],
         }
         for word in stored["senses"]
@@ -281,7 +295,7 @@ def senses_data(options: dict[str, Any]) -> dict[str, Any]:
     kept = {name: stored[name] for name in ("middle", "axes", "means")}
     kept["gloss"] = plain_glosses() | SENSED
     train = [place for *place, _ in stored["train"]]
-    label = "Where play lies on a plane, after each layer of the encoder"
+    label = say("Where play lies on a plane, after each layer of the encoder")
     found = {"sentences": sentences, "senses": senses, "train": train}
     return kept | found | {"label": label}
 
@@ -292,8 +306,8 @@ def plane_data(options: dict[str, Any]) -> dict[str, Any]:
     return {
         "controls": "controls" in options,
         "words": words["words"],
-        "asked": words["asked"],
-        "goals": GOALS,
+        "asked": say(words["asked"]),
+        "goals": [goal | {"text": say(goal["text"])} for goal in GOALS],
     }
 
 
@@ -351,7 +365,11 @@ def film_data(options: dict[str, Any]) -> dict[str, Any]:
     root = "short" not in options and "mask" not in options
     on = {"root": root, "mask": "mask" in options, "heads": "heads" in options}
     words = PLAYED if "short" in options else BY_HAND
-    return {**words, "short": "short" in options, "on": on}
+    said = {
+        "features": [*map(say, words["features"])],
+        "asked": say(words["asked"]),
+    }
+    return {**words, **said, "short": "short" in options, "on": on}
 
 
 def search_data(options: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import yaml
+from course_edition import say
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -112,9 +113,11 @@ def drawing(
         {
             "viewBox": picture.get("viewBox", ""),
             "role": "img",
-            "aria-label": f"The Transformer in small, with {names(lit)} lit."
+            "aria-label": say("The Transformer in small, with {} lit.").format(
+                names(lit)
+            )
             if lit
-            else "The Transformer in small, the whole of it.",
+            else say("The Transformer in small, the whole of it."),
         },
     )
     flows = picture.iterfind(f"{SVG}g/{SVG}path")
@@ -133,7 +136,7 @@ def names(parts: list[Part]) -> str:
     """Names of some parts, each once."""
     counts = Counter(part.name for part in parts)
     return ", ".join(
-        f"{name} ({count} times)" if count > 1 else name
+        say("{} ({} times)").format(name, count) if count > 1 else name
         for name, count in counts.items()
     )
 
@@ -147,20 +150,24 @@ def minimap(picture: Element, page: str, home: str, runs: bool) -> str:
     chapter = page[:2]
     box = Element("div", {"class": "transformer-minimap"})
     href = f"{home}#{picture.get('id')}"
-    link = SubElement(box, "a", href=href, title="To the picture in full")
+    link = SubElement(box, "a", href=href, title=say("To the picture in full"))
     built = {f"{number:02}" for number in range(FIRST, int(chapter))}
     link.append(drawing(picture, chapter, built))
     words = SubElement(box, "div")
     line = SubElement(words, "p")
     name = SubElement(line, "strong")
-    name.text = f"Chapter {chapter}"
-    name.tail = f" · {PLACES[page]}"
+    name.text = say("Chapter {}").format(chapter)
+    name.tail = f" · {say(PLACES[page])}"
     if runs:
-        group = {"class": "read-run", "role": "group", "aria-label": "Code"}
+        group = {
+            "class": "read-run",
+            "role": "group",
+            "aria-label": say("Code"),
+        }
         switch = SubElement(words, "div", group)
         for way, pressed in (("Read", "true"), ("Run", "false")):
             state = {"type": "button", "aria-pressed": pressed}
-            SubElement(switch, "button", state).text = way
+            SubElement(switch, "button", state).text = say(way)
     return ElementTree.tostring(box, encoding="unicode")
 
 

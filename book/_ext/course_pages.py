@@ -1,7 +1,7 @@
 """What is put right in the HTML of a page.
 
-- Japanese is marked as such, so that a screen reader pronounces it and a
-  browser takes the right font;
+- Japanese is marked as such in an English page, so that a screen reader
+  pronounces it and a browser takes the right font;
 - punctuation that touches a formula stays on its line;
 - an empty cell in a table's head is no heading;
 - scripts wait until the page has been read;
@@ -11,6 +11,7 @@
 import re
 from typing import Any
 
+import course_edition
 from sphinx.application import Sphinx
 
 LETTER = "々-〇ぁ-ヿㇰ-ㇿ㐀-䶿一-鿿豈-﫿ｦ-ﾟ𠀀-𳎯"
@@ -32,9 +33,12 @@ EMPTY_HEAD = re.compile(r'<th class="[^"]*"><p></p></th>')
 """Corner of a table, which heads nothing."""
 PLAIN_FOLD = re.compile(
     r'(<details class="[^"]*\bhide\b[^"]*)("[^>]*>\s*<summary)[^>]*'
-    r'(>\s*<\w+ class="collapsed[^"]*">Show the \w+ of this cell<)'
+    r'(>\s*<\w+ class="collapsed[^"]*">'
+    r"(?:Show the \w+ of this cell|このセルを表示)<)"
 )
 """Folded cell without a title of its own, which paper does without."""
+EMPHASIS = re.compile(rf"<em>((?:(?!</em>)[^{LETTER}])*)</em>")
+"""Words of a Japanese page that are set off and are not Japanese."""
 LETTERS = """<script>
   if (location.protocol !== "file:") // which has no such requests
     for (const name of ["regular", "semibold"])
@@ -75,6 +79,8 @@ def put_right(html: str) -> str:
     html = EMPTY_HEAD.sub("<td></td>", html)
     html = html.replace(' aria-label="Toggle hidden content"', "")
     html = html.replace('role="doc-biblioentry"', 'role="listitem"')
+    if course_edition.language == "ja":
+        return EMPHASIS.sub(r'<em lang="en">\1</em>', html)
     return mark_japanese(html)
 
 
@@ -89,7 +95,7 @@ def change(
             r"(?<=<ul>)(.*)(?=</ul>)", context["body"], flags=re.S
         )
         context["body"] = start + re.sub("</?ul>", "", items) + end
-    if "toc" in context:
+    if "toc" in context and course_edition.language != "ja":
         context["toc"] = mark_japanese(context["toc"])
     context["metatags"] = LETTERS + context.get("metatags", "")
     if page == app.config.root_doc:

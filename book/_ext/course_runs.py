@@ -6,6 +6,7 @@ makes it. The list is that of ``experiments/results/README.md``.
 
 import functools
 
+from course_edition import say
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -54,12 +55,12 @@ def add_commands(app: Sphinx, doctree: nodes.document) -> None:
         )
         for run, made_by in runs
     ]
-    start = f'<details class="runs"><summary>{SUMMARY}</summary>'
+    start = f'<details class="runs"><summary>{say(SUMMARY)}</summary>'
     title = next(doctree.findall(nodes.title))
     title.parent.extend(
         [
             nodes.raw("", start, format="html"),
-            nodes.paragraph("", "", *inline(SAYS)),
+            nodes.paragraph("", "", *inline(say(SAYS))),
             nodes.bullet_list("", *items),
             nodes.raw("", "</details>", format="html"),
         ]

@@ -14,16 +14,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import course_edition
 import lxml.html
 import yaml
+from course_edition import say
 from lxml.html import HtmlElement
 from sphinx.application import Sphinx
 
 INDEX = "search_sections.js"
 
+STOP = (
+    "a about an am any can could did do does has have how i me my"
+    " should so vs we what when where which who why you your"
+)
+"""English words that say nothing of what is asked for."""
 WORDS = {
-    "stop": "a about an am any can could did do does has have how i me my"
-    " should so vs we what when where which who why you your",
     "start": "How it begins",
     "found": "Sections found: {}. Pages: {}.",
     "none": "Nothing was found for “{}”. Fewer words find more.",
@@ -110,7 +115,9 @@ def said(element: HtmlElement) -> str:
 def cleaned(article: HtmlElement) -> HtmlElement:
     """A page's text without answers, menus and outputs; words stay apart."""
     answers = ".//details[normalize-space(summary)=$title]"
-    for part in article.xpath(answers, title=ANSWER) + article.xpath(NO_TEXT):
+    for part in article.xpath(answers, title=say(ANSWER)) + article.xpath(
+        NO_TEXT
+    ):
         part.drop_tree()
     for formula in article.xpath(".//mjx-container"):
         formula.getparent().text = plain_formula(formula.get("data-tex"))
@@ -172,7 +179,8 @@ def introduced(terms: list[dict[str, Any]]) -> dict[str, str]:
     for term in terms:
         address = term["where"].replace("#", ".html#")
         found = names.setdefault(address, [])
-        found += [term["en"], *term.get("also", {}).get("en", [])]
+        for name in dict.fromkeys(("en", course_edition.language)):
+            found += [term[name], *term.get("also", {}).get(name, [])]
     return {address: " ".join(found) for address, found in names.items()}
 
 
@@ -198,7 +206,8 @@ def index_of(
     titles = {entry.page: entry.title for entry in reversed(entries)}
     pages = list(dict.fromkeys(entry.page for entry in entries))
     return {
-        "words": WORDS,
+        "words": {"stop": STOP}
+        | {name: say(text) for name, text in WORDS.items()},
         "pages": [[page, titles[page], weight_of(page)] for page in pages],
         "sections": [
             [

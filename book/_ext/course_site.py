@@ -13,10 +13,12 @@ import os
 import re
 from urllib.parse import urlsplit
 
+from course_edition import say
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
+PICTURE = "The Transformer as a diagram of boxes."
 PATTERNS = {
     "REPO": (
         r"https://[\w.-]+/[\w.-]+/[\w.-]+",
@@ -71,6 +73,8 @@ def repository_options(address: str) -> dict[str, object]:
 def configure(app: Sphinx, config: Config) -> None:
     """Set what depends on the addresses."""
     repository, site = read_address("REPO"), read_address("SITE_URL")
+    if site and config.language == "ja":
+        site += "/ja"  # tools/site.py
     config.course_addresses = {
         "REPO": repository,
         "NAME": repository.rpartition("/")[2],
@@ -84,7 +88,7 @@ def configure(app: Sphinx, config: Config) -> None:
         config.html_baseurl = config.ogp_site_url = f"{site}/"
         config.ogp_site_name = config.html_title
         config.ogp_image = "_static/preview.png"
-        config.ogp_image_alt = "The Transformer as a diagram of boxes."
+        config.ogp_image_alt = say(PICTURE)
         config.notfound_urls_prefix = f"{urlsplit(site).path}/"
 
 

@@ -2,13 +2,22 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from course_edition import in_edition
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+
+FOLDER = Path(__file__).parent
+
+
+def source(name: str) -> str | None:
+    """A template in the language of the book; None if there is none."""
+    path = FOLDER / name
+    return in_edition(path.read_text("utf-8"), name) if path.exists() else None
 
 
 def template(name: str) -> Template:
     """A template of this folder; what it is given is escaped."""
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FunctionLoader(source),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -17,10 +17,22 @@ const courseRank = (() => {
   const stop = new Set(stopwords);
   const stem = (word) => stemmer.stemWord(word);
 
-  /* The words of a text with their places. MultiHeadAttention are three. */
+  const JAPANESE = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u;
+  const PIECES =
+    /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]+|(?:(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー])[\p{L}\p{N}])+|√/gu;
+
+  /* The words of a text with their places. MultiHeadAttention are three. What
+     has no spaces, 位置符号化, are each two letters: 位置, 置符, 符号, 号化. */
   function* words(text) {
-    for (const { 0: piece, index } of text.matchAll(/[\p{L}\p{N}]+|√/gu)) {
+    for (const { 0: piece, index } of text.matchAll(PIECES)) {
       let start = index;
+      if (JAPANESE.test(piece)) {
+        for (let at = 0; at < Math.max(1, piece.length - 1); at += 1) {
+          const word = piece.slice(at, at + 2);
+          yield { word, start: index + at, end: index + at + word.length };
+        }
+        continue;
+      }
       for (const part of piece.split(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/u)) {
         const end = start + part.length;
         const word = part.toLowerCase().replace("√", "sqrt");
@@ -36,8 +48,13 @@ const courseRank = (() => {
      as one, so that "layer norm" and "layernorm" meet. */
   function tokenize(text) {
     const all = [...words(text)].map(({ word }) => word);
-    return all.concat(all.slice(1).map((word, at) => all[at] + word));
+    const pairs = all.slice(1).map((word, at) => [all[at], word]);
+    const spaced = pairs.filter((pair) => !pair.some((word) => JAPANESE.test(word)));
+    return all.concat(spaced.map((pair) => pair.join("")));
   }
+
+  /* One Japanese letter is the beginning of words. */
+  const isBeginning = (word) => word.length === 1 && JAPANESE.test(word);
 
   function prepare(index) {
     index.words.stop.split(" ").forEach((word) => stop.add(word));
@@ -47,6 +64,7 @@ const courseRank = (() => {
       processTerm: stem,
       searchOptions: {
         boost: WEIGHTS,
+        prefix: isBeginning,
         boostDocument: (id) => index.pages[index.sections[id][0]][2],
       },
     });
@@ -76,13 +94,14 @@ const courseRank = (() => {
   /* Where the sentence that begins with a word begins; -1 within one. */
   function sentence(text, all, at) {
     const from = at ? all[at - 1].end : 0;
-    const end = text.slice(from, all[at].start).search(/[.?!]\s/);
-    return at && end >= 0 ? from + end + 2 : at ? -1 : 0;
+    const end = text.slice(from, all[at].start).search(/[.?!]\s|[。？！]/);
+    const after = end + (text[from + end] < "\u3000" ? 2 : 1);
+    return at && end >= 0 ? from + after : at ? -1 : 0;
   }
 
   /* The part of a text that has most of the words asked for, if possible from
      the beginning of a sentence, in pieces: some of them marked. */
-  function snippet(text, query, most = 32) {
+  function snippet(text, query, most = JAPANESE.test(text) ? 80 : 32) {
     const asked = new Set(tokenize(query).map(stem));
     const all = [...words(text)];
     const hits = all.map(({ word }) => asked.has(stem(word)) && stem(word));
@@ -100,11 +119,10 @@ const courseRank = (() => {
     const last = Math.min(at + most, all.length) - 1;
     for (; at <= last; at += 1) {
       const { start, end } = all[at];
-      if (hits[at] && start >= from) {
-        pieces.push({ text: text.slice(from, start) });
-        pieces.push({ text: text.slice(start, end), mark: true });
-        from = end;
-      }
+      if (!hits[at] || end <= from) continue;
+      if (start > from) pieces.push({ text: text.slice(from, start) });
+      pieces.push({ text: text.slice(Math.max(start, from), end), mark: true });
+      from = end;
     }
     const whole = last === all.length - 1;
     const rest = text.slice(from, whole ? undefined : all[last].end);

@@ -25,9 +25,15 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import Pick, argmax
 from transformer_course.errors import ConfigError
-from transformer_course.models.modern import Attention, ModernLanguageModel
+from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.models.positional_encoding import rotations
+from transformer_course.models.positional_encoding import rotate, rotations
+
+KEPT_OTHERWISE = (
+    *("window", "sinks", "latent", "linear", "gated", "kv_layers"),
+    *("index_top", "streams", "rope_scaling", "rope_share"),
+)
+"""Settings that change what a layer keeps, or how it reads it."""
 
 
 @dataclass(eq=False)
@@ -148,17 +154,15 @@ class Server:
         size: int = 16,
         continuous: bool = True,
     ):
-        parts = [layer.attention for layer in model.layers]
-        if any(
-            type(part) is not Attention
-            or part.window
-            or part.sinks is not None
-            for part in parts
-        ):
+        plain = ModernConfig()
+        if odd := [
+            name for name in KEPT_OTHERWISE
+            if getattr(model.config, name) != getattr(plain, name)
+        ]:  # fmt: skip
             raise ConfigError(
-                "the model has layers with windows, sinks, latents or states, "
-                "but the server keeps all keys and values: take a model with "
-                "plain attention, such as smollm2."
+                f"the model's {odd[0]} is {getattr(model.config, odd[0])}, "
+                "but the server keeps the keys and values of plain attention "
+                "alone: take such a model, as smollm2 is."
             )
         self.model, self.rows, self.continuous = model, rows, continuous
         device = model.embedding.weight.device
@@ -244,7 +248,7 @@ class Server:
 
     def _write(self, texts: list[Text]) -> None:
         """Read what is new of these texts, equally much of each, and write."""
-        logits = self._logits(texts).float()
+        logits = self.logits(texts).float()
         logits[:, [PAD, BOS]] = -torch.inf  # no text goes on with these
         for text, row in zip(texts, logits.split(1), strict=True):
             text.read = len(text.ids)
@@ -258,7 +262,7 @@ class Server:
             self.running.remove(text)
             self.blocks.give_back(text)
 
-    def _logits(self, texts: list[Text]) -> Float[Tensor, "texts vocab"]:
+    def logits(self, texts: list[Text]) -> Float[Tensor, "texts vocab"]:
         """Logits of the next token, after the new keys and values are kept."""
         model, size = self.model, self.blocks.size
         device = self.blocks.key.device
@@ -270,16 +274,22 @@ class Server:
         place = table.gather(1, positions // size), positions % size
         known = torch.arange(table.size(1) * size, device=device)
         mask = (known <= positions[..., None])[:, None]
-        angles = model.config.d_head, model.config.rope_base
+        d_head, base = model.config.d_head, model.config.rope_base
         turns = [
             each.unflatten(0, positions.shape)[:, None]
-            for each in rotations(positions.flatten(), *angles)
+            for each in rotations(positions.flatten(), d_head, base)
         ]
         x = model.embedding(ids.to(device))
         kept = zip(self.blocks.key, self.blocks.value, strict=True)
         for layer, (keys, values) in zip(model.layers, kept, strict=True):
             y, attention = layer.norm_1(x), layer.attention
-            query, key, value = attention.projected(y, turns)
+            maps = attention.to_query, attention.to_key, attention.to_value
+            query, key, value = (
+                each(y).unflatten(-1, (-1, d_head)).transpose(1, 2)
+                for each in maps
+            )
+            query = rotate(attention.query_norm(query), turns)
+            key = rotate(attention.key_norm(key), turns)
             keys[place] = key.transpose(1, 2)
             values[place] = value.transpose(1, 2)
             output = F.scaled_dot_product_attention(

@@ -148,10 +148,11 @@ _PRESETS = (
         "soseki-lm",
         _SOSEKI,
         LanguageModelConfig(
-            vocab_size=8000, n_layers=4, norm_first=True, dropout=0.2
+            vocab_size=8000, n_layers=4, norm_first=True, dropout=0.1
         ),
-        replace(_SHORT, epochs=10),
+        replace(_SHORT, epochs=12, peak_rate=2e-3, cooldown=3),
         "language_modelling",
+        SequenceLossConfig(label_smoothing=0.0),
     ),
     Experiment(
         "soseki-modern",

@@ -1,0 +1,192 @@
+"""The Japanese edition: its texts keep the rules, its sources are English."""
+
+import ast
+import json
+import re
+import sys
+
+import pytest
+import yaml
+from built_book import BOOK, ROOT, build_project
+from docutils.nodes import make_id
+from lxml import html
+
+from tools.translate import __main__ as translate
+from tools.translate import pieces, tree
+from tools.translate.rules import broken
+from tools.translate.strings import replace_strings, strings
+
+sys.path.insert(0, str(BOOK / "_ext"))
+
+PAGES = pieces.pages()
+TO_DO = re.compile(r"missing|stale|gone from")
+"""What the edition shows in English until somebody translates it."""
+ENGLISH = """Eleven of 45, {cite:p}`a2017`, `code`, $x_1$: 11 million.
+
+:::{guess} Which?
+:choices: one | two
+:answer: 1
+
+[This](a.ipynb#one).
+:::"""
+JAPANESE = """45のうち11、{cite:p}`a2017`、`code`、$x_1$：1100万。
+
+:::{guess} どれですか。
+:choices: 一 | 二
+:answer: 1
+
+[これ](a.ipynb#one)です。
+:::"""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_translation_keeps_the_rules(page):
+    found = [*translate.faults(page)]
+    assert not [fault for fault in found if not TO_DO.search(fault)]
+    if found:
+        pytest.skip(f"{page}: {'; '.join(found)}")
+
+
+@pytest.mark.parametrize(
+    ("here", "wrong", "rule"),
+    [
+        ("45", "46", "numbers"),
+        ("1100万", "110万", "numbers"),
+        ("a2017", "a2018", "roles"),
+        ("`code`", "`コード`", "code spans"),
+        ("x_1", "x_2", "formulas"),
+        ("#one", "#two", "links"),
+        (" | 二", "", "directives"),
+        (":answer: 1", ":answer: 2", "directives"),
+        ("45の", "## 45の", "headings"),
+        ("どれですか", "あなたはどれですか", "avoided"),
+    ],
+)
+def test_a_broken_rule_is_named(here, wrong, rule):
+    assert not broken(ENGLISH, JAPANESE, "")
+    [said] = broken(ENGLISH, JAPANESE.replace(here, wrong, 1), "")
+    assert rule in said
+
+
+def test_an_exception_has_a_reason():
+    text = JAPANESE.replace("45", "46")
+    assert not broken(ENGLISH, text, "free numbers: counted anew")
+    assert broken(ENGLISH, text, "free numbers:")
+    assert broken(ENGLISH, text, "free links: counted anew")
+
+
+@pytest.fixture
+def texts(tmp_path, monkeypatch):
+    """A folder of translations of its own."""
+    monkeypatch.setattr(pieces, "JAPANESE", tmp_path)
+    return tmp_path
+
+
+def test_what_is_stale_is_english_with_a_note(texts):
+    english = pieces.pieces_of("04_attention")
+    path = texts / "04_attention.md"
+    mark = pieces.digest_of(english["soft"])
+    fresh = f"<!-- soft {mark} -->\n\n平均です。\n"
+    path.write_text(fresh, "utf-8")
+    assert tree.Edition("04_attention").text("soft") == "平均です。"
+    path.write_text(fresh.replace(mark, "0" * 8), "utf-8")
+    shown = tree.Edition("04_attention").text("soft")
+    assert tree.NOTE in shown and english["soft"] in shown
+    said = translate.skeleton("04_attention", beside=False)
+    assert f"<!-- soft 00000000 stale: now {mark}\n{english['soft']}" in said
+    assert "\n\n平均です。\n" in said
+    path.write_text(said.replace("00000000 stale: now ", ""), "utf-8")
+    assert tree.Edition("04_attention").text("soft") == "平均です。"
+
+
+def without_words(cell: dict) -> dict:
+    """A code cell without what readers read of it."""
+    text = json.dumps(cell | {"metadata": cell["metadata"].get("tags")})
+    text = re.sub(r' (?:textLength|lengthAdjust)=\\"[^"]*\\"', "", text)
+    return json.loads(re.sub(r"(<text\b[^>]*>)[^<]*", r"\1", text))
+
+
+def test_code_outputs_and_headings_are_those_of_the_english_notebook():
+    path = pieces.source_of("04_attention")
+    english = json.loads(path.read_text("utf-8"))["cells"]
+    edition = tree.Edition("04_attention")
+    japanese = json.loads(edition.source())["cells"]
+    for here, there in zip(japanese, english, strict=True):
+        there["source"] = "".join(there["source"])
+        if there["cell_type"] == "code":
+            here["source"] = "".join(here["source"])
+            for output in there["outputs"]:
+                if svg := output.get("data", {}).get("image/svg+xml"):
+                    output["data"]["image/svg+xml"] = "".join(svg)
+            assert without_words(here) == without_words(there)
+        found = [h[0] for h in pieces.headings_of(here["source"])]
+        assert found == [h[0] for h in pieces.headings_of(there["source"])]
+
+
+def test_words_of_files_are_there():
+    for name, words in strings()["files"].items():
+        place = "" if name.startswith("_") else "_ext"
+        text = (BOOK / place / name).read_text("utf-8")
+        assert replace_strings(text, words, name) != text
+
+
+def test_words_of_extensions_are_there():
+    said = {
+        node.value
+        for path in (BOOK / "_ext").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant)
+    }
+    places = (BOOK / "_ext/course_places.yml").read_text("utf-8")
+    said |= {*yaml.safe_load(places).values()}
+    assert strings()["extensions"].keys() <= said
+
+
+def test_a_renamed_section_keeps_its_address(tmp_path, monkeypatch):
+    monkeypatch.setattr("course_edition.language", "en")  # again, afterwards
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "index.md").write_text(
+        "# One\n\n```{renamed} 一つ目の $x$\n```\n\nText.\n", "utf-8"
+    )
+    settings = {
+        "extensions": ["myst_parser", "course_edition"],
+        "html_theme": "basic",
+        "myst_enable_extensions": ["dollarmath"],
+        "suppress_warnings": ["config.cache"],
+        "language": "ja",
+    }
+    assert build_project(source, tmp_path / "html", settings) == ""
+    page = html.parse(tmp_path / "html/index.html")
+    [section] = page.xpath("//section[@id='one']")
+    title = section.xpath("string(h1)")
+    assert title.startswith("一つ目の") and "One" not in title
+
+
+@pytest.mark.parametrize("page", ["index", "04_attention"])
+def test_a_built_page_is_japanese_with_the_addresses_of_the_english(page):
+    path = ROOT / "_build/ja/_build/html" / f"{page}.html"
+    if not path.exists():
+        pytest.skip("the Japanese edition is not built: make book EDITION=ja")
+    tree = html.parse(path).getroot()
+    assert tree.get("lang") == "ja"
+    assert re.search("[ぁ-ん一-鿿]", tree.findtext("head/title"))
+    ids = tree.xpath("//article//section/@id")
+    english = "\n\n".join(pieces.pieces_of(page).values())
+    slugs = {make_id(h[2]) for h in pieces.headings_of(english)}
+    assert slugs <= {*ids} and len(ids) <= len(slugs) + 1  # exercises
+    for said in ("untranslated", "Show the", "Figure ", "Chapter 0"):
+        assert said not in html.tostring(tree, encoding="unicode")
+    for script in tree.xpath("//script[contains(@src, '/live/')]/@src"):
+        text = (path.parent / script.partition("?")[0]).read_text("utf-8")
+        assert "Loading the model" not in text
+
+
+def test_a_japanese_term_is_no_part_of_a_longer_word():
+    from course_glossary import Finder
+
+    terms = yaml.safe_load((BOOK / "glossary.yml").read_text("utf-8"))
+    text = "層正規化と自己注意機構、BERTは注意機構。"
+    found = [use.term["en"] for use in Finder(terms, "ja").find(text)]
+    expected = ["layer normalisation", "self-attention", "BERT", "attention"]
+    assert found == expected

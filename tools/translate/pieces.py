@@ -1,0 +1,157 @@
+"""The pieces of a page that are translated, and the file that has them.
+
+A piece is a Markdown cell, by its id; of a figure the caption, and the text
+for who cannot see it; the title of a fold; of a page that is no notebook a
+section, by its address. In the file of translations a comment begins each
+piece. It names the piece and has a digest of the English text that was
+translated, and the Japanese text follows::
+
+    <!-- lookup 3fa2b1c0 -->
+
+    ## 学習できる辞書引き
+
+Behind the digest may stand what the rules let pass, and why: ``adapted:
+reason`` for a piece that says something else, ``free numbers: reason`` for one
+that breaks that rule. Below it, in the comment, ``skeleton`` quotes the
+English of what is to be done. The last piece is a table of the words in the
+page's drawings.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from docutils.nodes import make_id
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGLISH = ROOT / "book/en"
+JAPANESE = ROOT / "book/ja"
+LABELS, SAME = "labels", "="
+"""Name of the table with the words of drawings; what keeps a word there."""
+MARK = re.compile(
+    r"^<!-- ([\w.-]+)(?: ([0-9a-f]{8}))?([^\n]*?)(?:\n[\s\S]*?)?\s*-->$", re.M
+)
+FENCE = re.compile(r"^ *(`{3,}|:{3,}).*?^ *\1 *$", re.M | re.S)
+HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.M)
+
+
+class Translation(NamedTuple):
+    """A piece in Japanese."""
+
+    digest: str = ""
+    """Of the English text that it translates."""
+    allowed: str = ""
+    """What the rules let pass: ``adapted: …`` or ``free …: …``."""
+    text: str = ""
+
+    def is_of(self, english: str) -> bool:
+        """Whether it is there, and translates this text."""
+        return bool(self.text) and self.digest == digest_of(english)
+
+
+def digest_of(english: str) -> str:
+    """A short digest, of what is not white space."""
+    return hashlib.sha256(" ".join(english.split()).encode()).hexdigest()[:8]
+
+
+def headings_of(text: str) -> list[re.Match]:
+    """The headings of some Markdown; code has none."""
+    fences = [found.span() for found in FENCE.finditer(text)]
+    return [
+        found
+        for found in HEADING.finditer(text)
+        if not any(a <= found.start() < b for a, b in fences)
+    ]
+
+
+def names() -> list[str]:
+    """All pages of the book, such as ``04_attention`` or ``api/models``."""
+    paths = [*ENGLISH.glob("*.ipynb"), *ENGLISH.rglob("*.md")]
+    return sorted(
+        path.relative_to(ENGLISH).with_suffix("").as_posix() for path in paths
+    )
+
+
+def source_of(page: str) -> Path:
+    """The English file of a page."""
+    notebook = ENGLISH / f"{page}.ipynb"
+    return notebook if notebook.exists() else ENGLISH / f"{page}.md"
+
+
+def sections_of(text: str) -> Iterator[tuple[str, str]]:
+    """The sections of a Markdown page; labels stand with their heading."""
+    starts, name = [0], "title"
+    for heading in headings_of(text)[1:]:
+        label = re.search(
+            r"(^\([\w-]+\)=\n+)*\Z", text[: heading.start()], re.M
+        )
+        starts.append(label.start())
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        if start:
+            name = make_id(headings_of(text[start:end])[0][2])
+        yield name, text[start:end].strip()
+
+
+def words_of(cell: dict) -> Iterator[tuple[str, dict, str]]:
+    """What the metadata of a code cell says to readers: kind and place."""
+    shown = cell["metadata"].get("mystnb", {})
+    parts = [("caption", shown.get("figure", {}), "caption")]
+    parts += [("alt", shown.get("image", {}), "alt")]
+    parts += [("prompt", shown, f"code_prompt_{w}") for w in ("show", "hide")]
+    yield from (part for part in parts if part[2] in part[1])
+
+
+def pieces_of(page: str) -> dict[str, str]:
+    """The English pieces of a page, without the words of its drawings."""
+    path, found = source_of(page), {}
+    text = path.read_text("utf-8")
+    if path.suffix == ".md":
+        return dict(sections_of(text))
+    for cell in json.loads(text)["cells"]:
+        if cell["cell_type"] == "markdown":
+            found[cell["id"]] = "".join(cell["source"])
+        for kind, of, name in words_of(cell):
+            found[f"{cell['id']}.{kind}"] = of[name]
+    return found
+
+
+def picture_of(page: str) -> Path:
+    """A page's picture that no cell draws; it need not be there."""
+    name = "transformer" if page == "index" else f"openings/{page[:2]}"
+    return ENGLISH / f"figures/{name}.svg"
+
+
+def labels_of(page: str) -> list[str]:
+    """The words in a page's drawings, each once, in their order."""
+    drawn = source_of(page).read_text("utf-8").replace('\\"', '"')
+    if picture_of(page).exists():
+        drawn += picture_of(page).read_text("utf-8")
+    texts = re.findall(r"<text\b[^>]*>\s*([^<>]+?)\s*</text>", drawn)
+    return [t for t in dict.fromkeys(texts) if re.search("[A-Za-z]{2}", t)]
+
+
+def read(page: str) -> dict[str, Translation]:
+    """The Japanese pieces of a page, in the order of their file."""
+    path = JAPANESE / f"{page}.md"
+    text = path.read_text("utf-8") if path.exists() else ""
+    parts = MARK.split(text)[1:]
+    rows = zip(*[iter(parts)] * 4, strict=True)
+    return {
+        key: Translation(digest or "", allowed.strip(), text.strip())
+        for key, digest, allowed, text in rows
+    }
+
+
+def read_labels(page: str) -> dict[str, str]:
+    """The words of drawings in Japanese; empty where one is to be done."""
+    table = read(page).get(LABELS, Translation()).text
+    row = re.compile(r"^\| (.+?) \|(.*)\|$", re.M)
+    return {found[1]: found[2].strip() for found in row.finditer(table)}
+
+
+def pages() -> list[str]:
+    """The pages that have a file of translations."""
+    return [page for page in names() if read(page)]

@@ -1,0 +1,170 @@
+"""The sources of the Japanese edition, made from the English book.
+
+python -m tools.translate tree [PAGES]
+
+With names of pages, the others are there with their headings alone, so that
+what leads to them does: such a book is built in seconds.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+from tools.translate import pieces
+from tools.translate.pieces import ENGLISH, ROOT, headings_of
+from tools.translate.strings import replace_strings, strings
+
+TARGET = ROOT / "_build/ja/book"
+NOTE = "ここはまだ日本語になっていません。英語のまま載せています。"
+WHOLE = {"glossary", "bibliography"}
+"""Pages on which others rest: they are never left empty."""
+
+
+def translate_drawing(svg: str, labels: dict[str, str]) -> str:
+    """A drawing with its words in Japanese, which are as wide as they are."""
+
+    def put(text: re.Match) -> str:
+        japanese = labels.get(text[2].strip()) or pieces.SAME
+        if japanese == pieces.SAME:
+            return text[0]
+        start = re.sub(r' (?:textLength|lengthAdjust)="[^"]*"', "", text[1])
+        return f"{start}{japanese}</text>"
+
+    return re.sub(r"(<text\b[^>]*>)([^<>]+)</text>", put, svg)
+
+
+def with_english_headings(english: str, japanese: str) -> str:
+    """Japanese text whose headings are the English ones, each renamed.
+
+    So their addresses are the English edition's (course_edition.py).
+    """
+    written, end = [], 0
+    pairs = zip(headings_of(japanese), headings_of(english), strict=True)
+    for here, there in pairs:
+        title = f"{there[0]}\n\n```{{renamed}} {here[2]}\n```"
+        written += [japanese[end : here.start()], title]
+        end = here.end()
+    return "".join(written) + japanese[end:]
+
+
+def with_note(english: str) -> str:
+    """English text that says it is not translated, below its first heading."""
+    place = headings_of(english)[0].end() if headings_of(english) else 0
+    said = f"\n\n{{.untranslated}}\n{NOTE}\n\n"
+    return (english[:place] + said + english[place:]).strip()
+
+
+class Edition:
+    """A page as it is translated so far."""
+
+    def __init__(self, page: str):
+        self.page = page
+        self.english = pieces.pieces_of(page)
+        self.japanese = pieces.read(page)
+        self.labels = pieces.read_labels(page)
+        self.noted = False
+
+    def words(self, key: str) -> str | None:
+        """A piece in Japanese; None where it is missing or stale."""
+        found = self.japanese.get(key, pieces.Translation())
+        return found.text if found.is_of(self.english[key]) else None
+
+    def text(self, key: str) -> str:
+        """A piece of Markdown: in Japanese, or in English with a note."""
+        english, words = self.english[key], self.words(key)
+        if words is not None:
+            self.noted = False
+            words = re.sub(r"(?<=\d) %", "\u00a0%", words)  # on one line
+            return with_english_headings(english, words)
+        was_noted, self.noted = self.noted, True
+        is_new = self.japanese and headings_of(english)
+        return english if was_noted and not is_new else with_note(english)
+
+    def source(self, of: Callable[[str], str] = str) -> str:
+        """The page's source, or what ``of`` leaves of its text."""
+        path = pieces.source_of(self.page)
+        if path.suffix == ".md":
+            return "\n\n".join(of(self.text(key)) for key in self.english)
+        notebook = json.loads(path.read_text("utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = of(self.text(cell["id"]))
+            for kind, place, name in pieces.words_of(cell):
+                words = self.words(f"{cell['id']}.{kind}")
+                place[name] = words or place[name]
+            for output in cell.get("outputs", []):
+                if svg := output.get("data", {}).get("image/svg+xml"):
+                    drawn = translate_drawing("".join(svg), self.labels)
+                    output["data"]["image/svg+xml"] = drawn
+            if of is alone and cell["cell_type"] == "code":
+                cell |= {"outputs": [], "source": "", "metadata": {}}
+        return json.dumps(notebook, ensure_ascii=False, indent=1)
+
+
+def alone(text: str) -> str:
+    """Some Markdown with its headings and labels alone."""
+    starts = {heading.start() for heading in headings_of(text)}
+    wanted = r"^#{1,6} .+$(?:\n\n```\{renamed\}.+\n```)?|^\([\w-]+\)=$"
+    return "\n\n".join(
+        found[0]
+        for found in re.finditer(wanted, text, re.M)
+        if found[0][0] == "(" or found.start() in starts
+    )
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file, unless it stands there: Sphinx reads what is newer."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_bytes() != content:
+        path.write_bytes(content)
+
+
+def copy(words: dict[str, dict[str, str]]) -> None:
+    """Copy what stands beside the pages, with its words in Japanese."""
+    book = ROOT / "book"
+    wanted = ("*.yml", "*.bib", "en/*.yml", "en/figures/*.html")
+    wanted += ("_static/**/*.*", "_templates/**/*.*")
+    for path in (path for each in wanted for path in book.glob(each)):
+        name, content = path.relative_to(book).as_posix(), path.read_bytes()
+        if found := words.get(name):
+            content = replace_strings(content.decode(), found, name).encode()
+        write(TARGET / re.sub("^en/", "ja/", name), content)
+
+
+def in_japanese(value, words: dict[str, str]):
+    """Settings or contents in Japanese; a page has its own title there."""
+    if isinstance(value, dict):
+        return {
+            key: in_japanese(each, words)
+            for key, each in value.items()
+            if not (key == "title" and "file" in value)
+        }
+    if isinstance(value, list):
+        return [in_japanese(each, words) for each in value]
+    return words.get(value, value) if isinstance(value, str) else value
+
+
+def make(only: list[str]) -> None:
+    """Make the sources; with names of pages, the others are empty."""
+    words = strings()
+    copy(words["files"])
+    for name in pieces.names():
+        page, source = Edition(name), pieces.source_of(name)
+        is_whole = not only or name in {*only, *WHOLE}
+        text = page.source() if is_whole else page.source(alone)
+        write(TARGET / "ja" / source.relative_to(ENGLISH), text.encode())
+        if (path := pieces.picture_of(name)).exists():
+            svg = translate_drawing(path.read_text("utf-8"), page.labels)
+            write(TARGET / "ja" / path.relative_to(ENGLISH), svg.encode())
+    for name in ("_config.yml", "_toc.yml"):
+        made = yaml.safe_load((ROOT / name).read_text("utf-8"))
+        made = in_japanese(made, words["settings"])
+        if "sphinx" in made:
+            made["sphinx"]["config"]["language"] = "ja"
+            folders = made["sphinx"]["local_extensions"]
+            folders |= dict.fromkeys(folders, str(ROOT / "book/_ext"))
+        text = yaml.safe_dump(made, allow_unicode=True, sort_keys=False)
+        write(TARGET.parent / name, text.encode())
