@@ -19,7 +19,7 @@ from torch import Tensor
 from experiments.capitals import CAPITALS
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
-from transformer_course.data.byte_bpe import ByteBPE
+from transformer_course.data.byte_bpe import ByteBPE, byte_signs
 from transformer_course.decoding.generate import sample
 from transformer_course.interpretation.features import (
     change_stream,
@@ -96,9 +96,9 @@ def measure(variant: str, seed: int, context: RunContext) -> Record:
 def probe(context: RunContext) -> Record:
     """How often a probe is right, after each layer, at two positions."""
     model, pieces = subject(context)
-    countries = list(CAPITALS)[: context.limit(len(CAPITALS), 4)]
-    if context.smoke:
-        countries = ["Austria", "China", "Cuba", "Egypt"]
+    countries = list(CAPITALS)
+    if context.smoke:  # of one length in bytes
+        countries = ["China", "Egypt", "Italy", "Spain"]
     forms = FORMS[: context.limit(len(FORMS))]
     kept = {"country": [], "last": []}  # (form, layer, country, d_model)
     for form in forms:
@@ -233,7 +233,7 @@ def steered(
 ) -> Record:
     """Log odds of good words, and what the texts cost the untouched model."""
     first = first_of(pieces)
-    lines = [pieces.encode(line) for line in BEGINNINGS]
+    lines = [pieces.encode(line)[:6] for line in BEGINNINGS]
     ids = torch.tensor(lines[: context.limit(len(lines))])
     start = F.pad(ids, (1, 0), value=first)  # (beginning, 1 + length)
     with change_stream(model, layer, lambda x: x + added):
@@ -264,12 +264,14 @@ def steered(
 
 
 def subject(context: RunContext) -> tuple[ModernLanguageModel, ByteBPE]:
-    """SmolLM2 and its tokenizer; in a smoke test a tiny model."""
-    model, pieces = load_gguf(smollm2_file())
+    """SmolLM2 and its tokenizer; in a smoke test a tiny model of bytes."""
     if context.smoke:
+        special = "<|im_start|>"
+        pieces = ByteBPE([*byte_signs(), special], [], [special])
         sizes = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 2}
-        vocab_size = model.config.vocab_size
-        model = ModernLanguageModel(ModernConfig(vocab_size, **sizes)).eval()
+        model = ModernLanguageModel(ModernConfig(vocab_size=257, **sizes))
+        return model.eval().requires_grad_(False), pieces
+    model, pieces = load_gguf(smollm2_file())
     return model.requires_grad_(False), pieces
 
 

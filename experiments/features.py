@@ -27,9 +27,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from experiments.capitals import sentences
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.checkpoints import int8
-from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
+from transformer_course.checkpoints.checkpoint import read_tensors
+from transformer_course.checkpoints.smollm2 import (
+    load_gguf,
+    load_tokenizer,
+    smollm2_file,
+)
 from transformer_course.data.download import cache_dir
 from transformer_course.data.plain import to_plain
 from transformer_course.data.small_parallel_enja import load
@@ -56,7 +62,13 @@ FEATURES, BATCH, EPOCHS, RATE = 4096, 512, 5, 1e-3
 PATIENCE = 20_000
 """Tokens after which a feature that was not used counts as dead."""
 EVERY = 100
-"""Steps between two measurements."""
+"""Steps between two lines of the log."""
+GIANT = 5
+"""A vector is a giant from this many times the median length on."""
+FEWEST, TEXTS = 20, 4
+"""Tokens of a feature that is in use; texts that are kept of each shown."""
+SHOWN = ("France", "Japan", "Italy", "China", "Greece", "Russia")
+"""Countries whose features are shown."""
 
 
 class Texts(NamedTuple):
@@ -182,12 +194,12 @@ def collect(
 
 def train(
     x: Tensor, held_out: Tensor, seed: int, context: RunContext, place: Path
-) -> tuple[TopKAutoencoder, list[Record]]:
+) -> tuple[TopKAutoencoder, Record]:
     """An autoencoder of these streams, and how it came about."""
     torch.manual_seed(seed)
     x_mean = x.float().mean(dim=0)
     scale = (x.float() - x_mean).square().mean().sqrt()
-    model = TopKAutoencoder(x.size(1), context.limit(FEATURES, 64), K)
+    model = untrained(x.size(1), context)
     model.centre.data = x_mean / scale
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
     batch = context.limit(BATCH)
@@ -199,9 +211,8 @@ def train(
     unused = torch.zeros(len(model.directions))  # tokens since its last use
     history, begun = [], 0
     parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
-    file = place / f"epochs-{seed}.pt"
-    if file.exists():
-        kept = torch.load(file, weights_only=True)
+    if done := kept_epochs(place, seed):
+        kept = torch.load(done[-1], weights_only=True)
         for name, part in parts.items():
             part.load_state_dict(kept[name])
         unused, history, begun = kept["unused"], kept["history"], kept["epoch"]
@@ -221,22 +232,33 @@ def train(
                 unused = (unused + batch) * (codes == 0).all(dim=0)
             step = epoch * per_epoch + i + 1
             if step % EVERY == 0 or step in (1, steps):
-                history.append(
-                    {
-                        "step": step,
-                        "loss": round(loss.item(), 4),
-                        "dead": int((unused > PATIENCE).sum()),
-                        **quality(model, held_out / scale),
-                    }
-                )
+                dead = int((unused > PATIENCE).sum())
+                loss = round(loss.item(), 4)
+                history.append({"step": step, "loss": loss, "dead": dead})
                 context.log(f"features: {history[-1]}")
         kept = {name: part.state_dict() for name, part in parts.items()}
         kept |= {"unused": unused, "history": history, "epoch": epoch + 1}
-        torch.save(kept, file)
+        torch.save(kept, place / f"epoch-{seed}-{epoch + 1}.pt")
+    epochs = []
     model.requires_grad_(False)
-    model.centre *= scale  # reads and writes the streams themselves
-    model.encoder.bias *= scale
-    return model, history
+    for file in kept_epochs(place, seed):
+        model.load_state_dict(torch.load(file, weights_only=True)["model"])
+        model.centre *= scale  # to read and write the streams themselves
+        model.encoder.bias *= scale
+        epochs.append(quality(model, held_out))
+    return model, {"history": history, "epochs": epochs}
+
+
+def kept_epochs(place: Path, seed: int) -> list[Path]:
+    """The weights after each epoch."""
+    return sorted(place.glob(f"epoch-{seed}-*.pt"))
+
+
+def usual(x: Tensor) -> Tensor:
+    """The vectors that are not giants, as those of sinks are."""
+    x = x.float()
+    lengths = x.norm(dim=1)
+    return x[lengths < GIANT * lengths.median()]
 
 
 @torch.no_grad()
@@ -277,15 +299,99 @@ def losses(
     return found
 
 
+def top_texts(seed: int, context: RunContext) -> Record:
+    """Twelve features of the trained one, each with its texts."""
+    place = context.outputs / "features"
+    model, found = subject(context)
+    texts = found["train"]
+    x = collect(model, texts, place)
+    trained = untrained(x.size(1), context)
+    trained.load_state_dict(read_tensors(place / "features.safetensors"))
+    values, tokens, counts = largest(trained, x, context.limit(40))
+    in_use = (counts >= context.limit(FEWEST)).nonzero()[:, 0]
+    by_count = in_use[counts[in_use].argsort(descending=True, stable=True)]
+    spaced = torch.linspace(0, len(by_count) - 1, 8).long()[1:-1]
+    chosen = {f"number {i + 1:,}": by_count[i] for i in spaced.tolist()}
+    chosen |= of_countries(model, trained, context)
+    pieces = None if context.smoke else load_tokenizer(smollm2_file())
+    places = texts.places
+    rows = []
+    for name, feature in chosen.items():
+        shown, seen = [], set()
+        for code, token in zip(
+            values[feature].tolist(), tokens[feature].tolist(), strict=True
+        ):
+            window, position = places[token]
+            ids = texts.windows[window]
+            if window not in seen and code > 0 and len(shown) < TEXTS:
+                seen.add(window)
+                parts = ids[1:position], [ids[position]], ids[position + 1 :]
+                said = [pieces.decode(p) if pieces else str(p) for p in parts]
+                shown.append([round(code, 1), *said])
+        row = {"chosen": name, "feature": int(feature)}
+        rows.append(row | {"tokens": int(counts[feature]), "texts": shown})
+    return {
+        "in_use": len(in_use),
+        "unused": int((counts == 0).sum()),
+        "features": rows,
+    }
+
+
+@torch.no_grad()
+def largest(
+    model: TopKAutoencoder, x: Tensor, n: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each feature the n largest codes, their tokens, and its tokens."""
+    features = len(model.directions)
+    values = torch.zeros(features, 0)
+    tokens = torch.zeros(features, 0, dtype=torch.long)
+    counts = torch.zeros(features)
+    for start in range(0, len(x), 4096):
+        codes = model.encode(x[start : start + 4096].float()).T
+        counts += (codes > 0).sum(dim=1)
+        here = torch.arange(start, start + codes.size(1))
+        values = torch.cat([values, codes], dim=1)
+        tokens = torch.cat([tokens, here.expand_as(codes)], dim=1)
+        values, kept = values.topk(min(n, values.size(1)), dim=1)
+        tokens = tokens.gather(1, kept)
+    return values, tokens, counts
+
+
+@torch.no_grad()
+def of_countries(
+    model: ModernLanguageModel, trained: TopKAutoencoder, context: RunContext
+) -> dict[str, Tensor]:
+    """The feature that tells each of six countries best from the others."""
+    _, countries, ids, _ = sentences("of", context)
+    at = int((ids[0] != ids[1]).nonzero()[0])
+    codes = trained.encode(after_layer(model, ids)[:, at])
+    others = (codes.sum(dim=0) - codes) / (len(codes) - 1)
+    best = (codes - others).argmax(dim=1)
+    named = dict(zip(countries, best, strict=True))
+    return {c: named[c] for c in SHOWN if c in named}
+
+
+def untrained(d_model: int, context: RunContext) -> TopKAutoencoder:
+    """One of the right size."""
+    return TopKAutoencoder(d_model, context.limit(FEATURES, 64), K)
+
+
 def measure(variant: str, seed: int, context: RunContext) -> Record:
+    """Train it, or read what was trained."""
+    return {"layer-18": trained_one, "texts": top_texts}[variant](
+        seed, context
+    )
+
+
+def trained_one(seed: int, context: RunContext) -> Record:
     """Train it and measure what is shipped: the weights in eight bits."""
     place = context.outputs / "features"
     place.mkdir(parents=True, exist_ok=True)
     model, found = subject(context)
     train_x = collect(model, found.pop("train"), place)
-    held_out = {kind: collect(model, t).float() for kind, t in found.items()}
+    held_out = {kind: usual(collect(model, t)) for kind, t in found.items()}
     both = torch.cat(list(held_out.values()))
-    trained, history = train(train_x, both, seed, context, place)
+    trained, learned = train(train_x, both, seed, context, place)
     small = int8.packed(trained.state_dict())
     file = place / "features.safetensors"
     safetensors.torch.save_file(small, file)
@@ -306,8 +412,9 @@ def measure(variant: str, seed: int, context: RunContext) -> Record:
     missed = both - ways["principal"](both)
     return {
         "tokens": len(train_x),
+        "giants": len(train_x) - len(usual(train_x)),
         "file_bytes": file.stat().st_size,
-        "history": history,
+        **learned,
         "explained_float32": whole,
         "explained_principal": round(
             1 - float(missed.square().sum() / centred.square().sum()), 4
@@ -335,7 +442,7 @@ def subject(
 EXPERIMENT = Experiment(
     name="features",
     chapter="20_reading_attention",
-    variants={"layer-18": "layer-18"},
+    variants={"layer-18": "layer-18", "texts": "texts"},
     measure=measure,
     seeds=(0,),
 )

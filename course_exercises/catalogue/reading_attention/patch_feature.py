@@ -90,6 +90,15 @@ EXERCISE = exercise_of(
     points=3,
     cases=[
         case(
+            "one position, two features",
+            numbers([[[3, 4]]]),
+            numbers([[[2, 1]]]),
+            ROWS[:2],
+            0,
+            torch.tensor([0]),
+            0.0,
+        ),
+        case(
             "switched off",
             STREAM[:1],
             CODES[:1],

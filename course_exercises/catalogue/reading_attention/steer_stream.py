@@ -79,7 +79,8 @@ EXERCISE = exercise_of(
     section="20_reading_attention#steer-by-a-difference-of-means",
     points=2,
     cases=[
-        case("two vectors of each kind", TWO, GLAD, SAD, 1.0),
+        case("two vectors of each kind", TWO[:, :1], GLAD, SAD, 1.0),
+        case("two positions", TWO, GLAD, SAD, 1.0),
         case("twice as strong", TWO, GLAD, SAD, 2.0),
         case("the other way", TWO, GLAD, SAD, -1.0),
         case(

@@ -83,6 +83,14 @@ EXERCISE = exercise_of(
     points=3,
     cases=[
         case(
+            "three features of one number",
+            numbers([3]),
+            numbers([1], [2], [-1]),
+            torch.zeros(3),
+            torch.zeros(1),
+            1,
+        ),
+        case(
             "one vector, one feature kept", numbers([3, 1]), EYE, NONE, ZERO, 1
         ),
         case(
