@@ -116,4 +116,4 @@ def test_the_shipped_one_fits_smollm2():
     autoencoder = load_features()
     assert autoencoder.directions.shape == (4096, 576)
     assert autoencoder.k == K
-    close(autoencoder.directions.norm(dim=1), torch.ones(4096), atol=0.01)
+    close(autoencoder.directions.norm(dim=1), torch.ones(4096), tolerance=0.01)
