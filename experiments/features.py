@@ -307,7 +307,8 @@ def top_texts(seed: int, context: RunContext) -> Record:
     x = collect(model, texts, place)
     trained = untrained(x.size(1), context)
     trained.load_state_dict(read_tensors(place / "features.safetensors"))
-    values, tokens, counts = largest(trained, x, context.limit(40))
+    codes, which = kept_codes(trained, x)
+    counts = which[codes > 0].bincount(minlength=len(trained.directions))
     in_use = (counts >= context.limit(FEWEST)).nonzero()[:, 0]
     by_count = in_use[counts[in_use].argsort(descending=True, stable=True)]
     spaced = torch.linspace(0, len(by_count) - 1, 8).long()[1:-1]
@@ -318,8 +319,9 @@ def top_texts(seed: int, context: RunContext) -> Record:
     rows = []
     for name, feature in chosen.items():
         shown, seen = [], set()
+        own = torch.where(which == feature, codes, 0).sum(dim=1)
         for code, token in zip(
-            values[feature].tolist(), tokens[feature].tolist(), strict=True
+            *map(Tensor.tolist, own.topk(context.limit(40))), strict=True
         ):
             window, position = places[token]
             ids = texts.windows[window]
@@ -338,23 +340,14 @@ def top_texts(seed: int, context: RunContext) -> Record:
 
 
 @torch.no_grad()
-def largest(
-    model: TopKAutoencoder, x: Tensor, n: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each feature the n largest codes, their tokens, and its tokens."""
-    features = len(model.directions)
-    values = torch.zeros(features, 0)
-    tokens = torch.zeros(features, 0, dtype=torch.long)
-    counts = torch.zeros(features)
-    for start in range(0, len(x), 4096):
-        codes = model.encode(x[start : start + 4096].float()).T
-        counts += (codes > 0).sum(dim=1)
-        here = torch.arange(start, start + codes.size(1))
-        values = torch.cat([values, codes], dim=1)
-        tokens = torch.cat([tokens, here.expand_as(codes)], dim=1)
-        values, kept = values.topk(min(n, values.size(1)), dim=1)
-        tokens = tokens.gather(1, kept)
-    return values, tokens, counts
+def kept_codes(model: TopKAutoencoder, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The k numbers of each token, and the features that they belong to."""
+    parts = [
+        model.scores(x[start : start + 4096].float()).topk(model.k, dim=-1)
+        for start in range(0, len(x), 4096)
+    ]
+    values, which = zip(*parts, strict=True)
+    return torch.cat(values), torch.cat(which)
 
 
 @torch.no_grad()
