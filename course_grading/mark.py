@@ -50,6 +50,8 @@ READY_MADE = {
     "MyStack": r"nn\.Transformer\w+",
     "MyTransformer": r"nn\.Transformer\b",
     "smoothed_loss": r"cross_entropy|CrossEntropyLoss",
+    "RMSNorm": r"nn\.RMSNorm|rms_norm\(",
+    "grouped_attention": r"enable_gqa",
 }
 """What PyTorch has ready-made for a part, as it is written in code."""
 

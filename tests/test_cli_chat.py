@@ -10,6 +10,7 @@ import pytest
 from command_line import assert_error
 from test_modern import tiny_modern
 
+from course_exercises.path import parts
 from transformer_course.cli import chatting
 from transformer_course.cli.lines import BLOCK
 from transformer_course.console import visible
@@ -63,6 +64,19 @@ def test_each_way_to_cut_off_leaves_the_likeliest_at_its_extreme(chat):
 def test_an_option_that_cannot_be_is_one_line(chat, option, value):
     name = option.strip("-").replace("-", "_")
     assert_error(chat(option, value), f"{name} is {value}")
+
+
+def test_a_file_of_ones_own_computes_the_answers(chat, tmp_path):
+    file, likeliest = tmp_path / "my_transformer.py", ["--top-k", 1]
+    file.write_text(parts.stubs_text(), "utf-8")
+    status, out, err = chat(*likeliest, "--decoder", file)
+    assert (status, out) == chat(*likeliest)[:2]
+    assert "parts of" in err and "MyDecoder" in err and "bleu" not in err
+    mirrored = parts.solution_text().replace(".flatten(-2)", ".flip(-1)[0]")
+    file.write_text(mirrored, "utf-8")
+    status, out, err = chat("--decoder", file)
+    assert (status, out) == (1, "") and "error: my_transformer.py" in err
+    assert_error(chat("--decoder", tmp_path / "no.py"), "there is no")
 
 
 def test_a_blank_line_ends_nothing(chat):

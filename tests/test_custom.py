@@ -4,6 +4,8 @@ import dataclasses
 
 import pytest
 import torch
+from test_modern import tiny_modern
+from tiny import close
 from torch.testing import assert_close
 
 from course_exercises.path.parts import solution_text
@@ -13,6 +15,7 @@ from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.errors import ConfigError, CourseError
 from transformer_course.models.config import CustomConfig
 from transformer_course.models.custom import (
+    CustomDecoder,
     CustomTransformer,
     as_transformer,
 )
@@ -156,3 +159,37 @@ def test_a_preset_of_another_kind_takes_no_file(tmp_path):
     file.write_text("def broken(:\n", "utf-8")
     with pytest.raises(CourseError, match="line 1"):
         with_file(PRESETS["grammar"], file)
+
+
+# --- the decoder of chapter 22 -----------------------------------------------
+
+DECODED = {"n_heads": 4, "n_kv_heads": 2, "rope_base": 300.0}
+SECOND = [  # what would not show in one layer, or before training
+    ("self.norm_2(x)", "self.norm_1(x)"),
+    ("base ** (pair", "10_000.0 ** (pair"),
+    (", self.n_kv_heads)", ", self.n_kv_heads).flip(1)"),
+]
+
+
+@pytest.mark.parametrize("edit", [None, *SECOND])
+def test_the_decoder_gives_the_logits_of_the_packages(edit):
+    theirs = tiny_modern(**DECODED, norm_epsilon=0.01)
+    ours = CustomDecoder(edited(edit) if edit else solution_text(), theirs)
+    ids, cache = TGT.repeat(1, 3), ours.new_cache()
+    halves = [ours.decode(part, cache) for part in ids.split(5, dim=1)]
+    close(torch.cat(halves, dim=1), ours(ids))
+    differs = (ours(ids) - theirs(ids)).abs().max()
+    assert differs > 0.1 if edit else differs < 1e-3
+
+
+@pytest.mark.parametrize(
+    "edit, problem",
+    [
+        (("class MyDecoder", "class Mine"), "no class MyDecoder"),
+        (("self.gate_proj", "self.gate"), "gate_proj"),
+        (("self.to_logits(self.norm(x))", "x"), r"logits of \(2, 3, 30\)"),
+    ],
+)
+def test_weights_that_do_not_fit_are_one_clear_error(edit, problem):
+    with pytest.raises(ConfigError, match=problem):
+        CustomDecoder(edited(edit), tiny_modern(vocab_size=30))(TGT)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from course_exercises.engine.verdict import Verdict
 from course_exercises.path import checking, parts, report
 from course_exercises.path.checking import Checker, broken_laws
 from course_exercises.path.file import begin, read
@@ -17,7 +18,7 @@ from transformer_course.errors import CourseError
 from transformer_course.models.custom import definitions
 
 SOLUTION = parts.solution_text()
-CODE_LINES = 219
+CODE_LINES = 302
 """Most lines of the finished file, without blanks, comments, docstrings."""
 
 
@@ -171,6 +172,19 @@ def test_what_stays_is_not_tried_again(learners_file, monkeypatch):
     assert first["padding_mask"].is_correct
     monkeypatch.setattr(checking, "_child", None)  # no process is begun
     assert checker.check(own) == first
+
+
+def test_what_comes_next_is_said_of_the_translator_and_of_the_decoder(
+    learners_file,
+):
+    own = learners_file(SOLUTION)
+    found = {name: Verdict("", "correct", name) for name in parts.NAMES}
+    assert "chat smollm2 --decoder" in report.summary(own, found)
+    for name, ready in (("MyDecoder", True), ("bleu", False)):
+        found[name] = Verdict("", "unwritten", name)
+        said = report.summary(own, found)
+        assert f"Next: {'MyDecoder' if ready else 'bleu'}, chapter" in said
+        assert ("all yours" in said) == ready
 
 
 def test_the_page_shows_the_picture(learners_file):

@@ -8,6 +8,7 @@ import copy
 import math
 import random
 import struct
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,12 +16,14 @@ from command_line import assert_error
 from test_byte_bpe import SPECIAL, as_hugging_face, hard_text
 from tiny import close
 
+from course_exercises.path.parts import solution_text
 from transformer_course.checkpoints import smollm2
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.byte_bpe import byte_signs
 from transformer_course.errors import CheckpointError, CourseError
 from transformer_course.inference.chat import Conversation, Message, chat_text
 from transformer_course.inference.model import TrainedModel
+from transformer_course.models.custom import CustomDecoder
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
 
@@ -141,6 +144,17 @@ def test_twenty_texts_twenty_prompts_and_ten_thousand_lines(ours, theirs):
     ours = copy.deepcopy(model).double(), tokenizer
     texts = TEXTS + [f"{text[::-1]} {text}" for text in TEXTS] + prompts(12)
     compare_logits(ours, theirs.double(), texts, 1e-4)
+
+
+def test_the_readers_decoder_gives_the_same_logits_and_talks(used):
+    own = CustomDecoder(solution_text(), used.model)
+    for text in (TEXTS[0], prompts(1)[0]):
+        ids = torch.tensor([used.tokenizer.encode(text)])
+        with torch.no_grad():
+            close(own(ids), used.model(ids), 1e-3)
+    talk = Conversation(replace(used, model=own))
+    said = talk.answer(QUESTIONS[0], lambda text: None, 8, top_k=1)
+    assert "Tokyo" in said
 
 
 def test_it_answers_and_keeps_the_conversation(used):

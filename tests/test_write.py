@@ -61,7 +61,8 @@ def build(folder: Path, **pages: str) -> str:
 
 def test_a_page_shows_the_stubs_the_command_and_the_picture(tmp_path):
     page = "# Masks\n\n## Write it\n\n```{write}\nTwo *masks*.\n```\n"
-    assert not build(tmp_path, **{"06_masks": page})
+    pages = {"06_masks": page, "22_since_2017": page.replace("Masks", "Now")}
+    assert not build(tmp_path, **pages)
     page = html.fromstring((tmp_path / "html/06_masks.html").read_bytes())
     (box,) = page.find_class("write")
     assert box.find("p").text_content() == "Two masks."
@@ -75,6 +76,11 @@ def test_a_page_shows_the_stubs_the_command_and_the_picture(tmp_path):
     assert shades == {"lit", "earlier", "later"}
     (link,) = box.iter("a")
     assert link.get("href") == "my_transformer.html"
+    last = html.fromstring((tmp_path / "html/22_since_2017.html").read_bytes())
+    (box,) = last.find_class("write")
+    said = box.text_content()
+    assert "chat smollm2 --decoder" in said and "train grammar" not in said
+    assert not box.xpath(".//svg")  # of the translator
 
 
 def test_a_page_without_a_part_is_told_so(tmp_path):

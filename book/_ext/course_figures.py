@@ -25,6 +25,8 @@ PNG = "data:image/png;base64,"
 IMAGE = re.compile(r'<img\b[^>]*\bsrc="([^"]+\.svg)"[^>]*>')
 NUMBER = re.compile(r"-?\d+\.\d{2,}")
 """With more digits than a hundredth of a point, which nobody sees."""
+CURVE = 50
+"""Lines of a path that is drawn to a tenth of a point."""
 FONT = re.compile(r"(font-family: |(?<=px) )'Course Sans'[^;\"]*(; )?")
 
 
@@ -72,7 +74,8 @@ def lighten(root: ElementTree.Element, own: str) -> None:
                 value = PNG + with_palette(value.removeprefix(PNG))
             value = re.sub(r"url\(#", f"url(#{own}", value)
             if key in ("d", "x", "y", "width", "height", "transform", "style"):
-                value = NUMBER.sub(rounded, value)
+                curve = key == "d" and value.count("L") > CURVE
+                value = NUMBER.sub(tenths if curve else hundredths, value)
             element.set(key, FONT.sub(" ", value).strip())
         if re.match(r"rotate\(-?0 ", element.get("transform", "")):
             del element.attrib["transform"]
@@ -90,9 +93,14 @@ def with_palette(png: str) -> str:
     return min(png, base64.b64encode(small.getvalue()).decode(), key=len)
 
 
-def rounded(number: re.Match) -> str:
+def hundredths(number: re.Match) -> str:
     """A number with two decimals, or fewer."""
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def tenths(number: re.Match) -> str:
+    """A number with one decimal, or none."""
+    return f"{float(number[0]):.1f}".removesuffix(".0")
 
 
 def change(

@@ -10,7 +10,8 @@ what is asked::
 Below it are the picture of the model, with the chapter's parts lit and those
 of earlier chapters shaded, the stub of each part as it stands in the reader's
 file, the command that checks the file, and from chapter 04 on the one that
-trains it.
+trains it. The decoder of chapter 22 has no place in that picture, and the
+command lets it talk.
 """
 
 from pathlib import Path
@@ -24,12 +25,17 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from course_exercises.path.parts import PARTS, stub
+from course_exercises.path.parts import DECODER, PARTS, stub
 
 CHECK = "transformer-course check my_transformer.py"
 TRAIN = (
     "Train it at any time: `transformer-course train grammar --model "
     "my_transformer.py`; the course's parts stand in for what is missing."
+)
+CHAT = (
+    "Let it talk: `transformer-course chat smollm2 --decoder "
+    "my_transformer.py` puts SmolLM2's weights (`make weights`) into your "
+    "decoder; the course's parts stand in for what is missing."
 )
 TRAINABLE = "04"
 """The chapter with whose parts a training begins to be worth its minute."""
@@ -55,17 +61,19 @@ class Write(SphinxDirective):
                 f"Transformer. Chapters {', '.join(PARTS)} have some: see "
                 "course_exercises/path/parts.py."
             )
-        path = Path(self.env.srcdir, PICTURE)
-        self.env.note_dependency(str(path))
-        picture = map_of(ElementTree.parse(path).getroot(), chapter)
         box = nodes.container(classes=["write"])
         self.state.nested_parse(self.content, self.content_offset, box)
-        box += nodes.raw("", picture, format="html")
+        if chapter != DECODER:  # the picture is of the translator
+            path = Path(self.env.srcdir, PICTURE)
+            self.env.note_dependency(str(path))
+            picture = map_of(ElementTree.parse(path).getroot(), chapter)
+            box += nodes.raw("", picture, format="html")
         box += [code(stub(name), "python") for name in PARTS[chapter]]
         box += code(CHECK, "bash")
         said = [say(BEGIN)]
         if chapter >= TRAINABLE:
-            said = [say(TRAIN), "", *said]
+            use = CHAT if chapter == DECODER else TRAIN
+            said = [say(use), "", *said]
         below = StringList(said, source=self.get_source_info()[0])
         self.state.nested_parse(below, self.content_offset, box)
         self.set_source_info(box)

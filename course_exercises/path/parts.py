@@ -33,8 +33,19 @@ PARTS = {
     "12": ("teacher_forcing", "smoothed_loss", "learning_rate", "train_step"),
     "13": ("greedy_search",),
     "14": ("clipped_matches", "bleu"),
+    "22": (
+        "RMSNorm",
+        "rotary",
+        "GatedFeedForward",
+        "grouped_attention",
+        "GroupedHeads",
+        "MyModernLayer",
+        "MyDecoder",
+    ),
 }
 """The parts by chapter, in the order of the file."""
+DECODER = "22"
+"""The chapter whose parts are a decoder of today; the rest is a translator."""
 NAMES = tuple(chain.from_iterable(PARTS.values()))
 """All parts, in the order of the file."""
 WIDTH = 100

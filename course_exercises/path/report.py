@@ -9,7 +9,12 @@ from pathlib import Path
 from course_exercises.engine import reading
 from course_exercises.engine.verdict import Verdict
 from course_exercises.path.file import LearnersFile
-from course_exercises.path.parts import PARTS, chapter_of, exercise_of
+from course_exercises.path.parts import (
+    DECODER,
+    PARTS,
+    chapter_of,
+    exercise_of,
+)
 
 _BOX = re.compile(r"\[(\w+) *\]")
 _COLOURS = {"right": "32", "wrong": "31", "course": "2"}
@@ -105,20 +110,25 @@ def picture(
 def summary(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:
     """How many parts are right, and what comes next."""
     count = sum(verdict.is_correct for verdict in verdicts.values())
-    text = f"{count} of {len(verdicts)} parts are right."
+    text = f"{count} of {len(verdicts)} parts are right. "
     left = [name for name, v in verdicts.items() if not v.is_correct]
-    if not left:
-        return (
-            f"{text} This Transformer is all yours. Next:\n\n"
+    if set(left) <= {*PARTS[DECODER]}:
+        text += (
+            "This Transformer is all yours. Now try:\n\n"
             f"    transformer-course check {file.path} --laws\n"
             f"    python {file.path}\n"
-            f"    transformer-course train grammar --model {file.path}"
+            f"    transformer-course train grammar --model {file.path}\n"
+            + "\n"
+            * bool(left)
         )
+    if not left:
+        chat = f"transformer-course chat smollm2 --decoder {file.path}"
+        return f"{text}    {chat}"
     wrong = [n for n in left if state_of(verdicts[n]) == "wrong"]
     name, todo = (wrong or left)[0], "First mend" if wrong else "Next:"
     section = exercise_of(name).section
     return (
-        f'{text} {todo} {name}, chapter {chapter_of(name)}, "'
+        f'{text}{todo} {name}, chapter {chapter_of(name)}, "'
         f'{reading.title(section)}".'
     )
 

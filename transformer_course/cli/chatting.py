@@ -1,11 +1,18 @@
 """``chat``: a conversation with a published model that answers."""
 
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transformer_course import checks
 from transformer_course.cli.lines import chunks, warn, write
 from transformer_course.cli.options import Device, Model, load
 from transformer_course.cli.texts import Number
+from transformer_course.errors import ConfigError
+
+if TYPE_CHECKING:
+    from transformer_course.inference.model import TrainedModel
 
 
 def chat(
@@ -18,6 +25,7 @@ def chat(
     max_length: int = 500,
     seed: int = 0,
     device: Device = "auto",
+    decoder: Path | None = None,
 ) -> None:
     """Talk with a model that was trained to answer, such as smollm2.
 
@@ -41,6 +49,9 @@ def chat(
             likeliest.
         max_length: most tokens of an answer.
         seed: fixes the answers.
+        decoder: a file of your own, such as my_transformer.py, whose class
+            MyDecoder takes the model's weights and computes in its place. It
+            knows no cache: each token takes about a second.
     """
     import torch
 
@@ -54,6 +65,8 @@ def chat(
     checks.require_fits("max_length", max_length, Number)
     checks.require_fits("seed", seed, checks.Seed)
     used = load(model, device)
+    if decoder:
+        used = _computed_by(decoder, used)
     talk = Conversation(used, system or SYSTEM, _dropped)
     place = next(used.model.parameters()).device
     generator = torch.Generator(place).manual_seed(seed)
@@ -84,6 +97,26 @@ def chat(
                     "or where the model's context ends."
                 ]
             )
+
+
+def _computed_by(file: Path, used: "TrainedModel") -> "TrainedModel":
+    """The same model, computed by the decoder of a user's file.
+
+    Raises:
+        ConfigError: the model is of another kind.
+        CourseError: the file cannot be used.
+    """
+    from transformer_course.cli.own import code_of
+    from transformer_course.models.custom import DECODER, CustomDecoder
+    from transformer_course.models.modern import ModernLanguageModel
+
+    if not isinstance(used.model, ModernLanguageModel):
+        raise ConfigError(
+            f"{used.path} is no decoder of chapter 22's kind, so {DECODER} "
+            "cannot take its weights: chat with smollm2."
+        )
+    code = code_of(file, DECODER)
+    return replace(used, model=CustomDecoder(code, used.model))
 
 
 def _dropped(turns: int) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import tyro
 
 from transformer_course import files
-from transformer_course.cli.options import Model
+from transformer_course.cli.options import PROGRAM, Model
 from transformer_course.console import log, visible
 from transformer_course.errors import (
     ConfigError,
@@ -116,6 +116,34 @@ def check(
         if not watch:
             sys.exit(0 if right else 1)
         time.sleep(PAUSE)
+
+
+def code_of(file: Path, name: str) -> str:
+    """The text of a file, to run its class ``name`` with.
+
+    The course's parts stand in for those that are not written yet.
+
+    Raises:
+        CourseError: the file cannot be used.
+    """
+    from course_exercises.path.file import read
+    from course_exercises.path.parts import needs
+
+    own = read(file)
+    for problem in own.broken.values():
+        raise CourseError(f"{file}, {' '.join(problem.split())}")
+    log(
+        f"{file} is taken as it is: {PROGRAM} check {file} says whether its "
+        "parts are right."
+    )
+    code, absent = own.completed()
+    used = [part for part in (*needs(name), name) if part in absent]
+    if used:
+        log(
+            f"the course's stand in for parts of {file} that are not written "
+            f"yet: {', '.join(used)}"
+        )
+    return code
 
 
 def _check_once(

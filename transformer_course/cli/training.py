@@ -9,7 +9,7 @@ import tyro
 
 from transformer_course.cli.options import PROGRAM
 from transformer_course.console import log, quoted
-from transformer_course.errors import ConfigError, CourseError
+from transformer_course.errors import ConfigError
 from transformer_course.models.config import CustomConfig, ModelConfig
 from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
@@ -175,8 +175,7 @@ def with_file(experiment: Experiment, file: Path) -> Experiment:
         ConfigError: the preset trains no encoder–decoder.
         CourseError: the file cannot be used.
     """
-    from course_exercises.path.file import read
-    from course_exercises.path.parts import needs
+    from transformer_course.cli.own import code_of
     from transformer_course.models.custom import CLASS
 
     sizes = experiment.model
@@ -186,20 +185,7 @@ def with_file(experiment: Experiment, file: Path) -> Experiment:
             f"another kind of model ({type(sizes).__name__}): take grammar, "
             "enja or soseki-cpu."
         )
-    own = read(file)
-    for problem in own.broken.values():
-        raise CourseError(f"{file}, {' '.join(problem.split())}")
-    log(
-        f"{file} is trained as it is: {PROGRAM} check {file} says whether "
-        "its parts are right."
-    )
-    code, absent = own.completed()
-    used = [n for n in (*needs(CLASS), CLASS) if n in absent]
-    if used:
-        log(
-            f"the course's stand in for parts of {file} that are not written "
-            f"yet: {', '.join(used)}"
-        )
+    code = code_of(file, CLASS)
     shared = {f.name for f in fields(CustomConfig)} - {"code", "file"}
     given = {name: getattr(sizes, name) for name in shared}
     config = CustomConfig(**given, code=code, file=str(file))

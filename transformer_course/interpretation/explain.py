@@ -36,9 +36,9 @@ def encoder_of(model: nn.Module) -> Encoder:
     found = [part for part in model.modules() if isinstance(part, Encoder)]
     if len(found) != 1:
         raise ConfigError(
-            f"{type(model).__name__} has {len(found)} encoders, and the "
-            "attention of one was asked for: give a model with one, or an "
-            "Encoder."
+            f"{type(model).__name__} has {len(found)} encoders, and an "
+            "explanation shows the attention of one: take a model with one "
+            "encoder, or leave out the explanation (--explain)."
         )
     return found[0]
 

@@ -1,4 +1,7 @@
-"""A Transformer from a file of the user's own, such as ``my_transformer.py``.
+"""Models from a file of the user's own, such as ``my_transformer.py``.
+
+Its class ``MyTransformer`` is trained; its class ``MyDecoder`` (chapter 22)
+computes with the weights of a published decoder.
 
 The file's text is part of the model's config, so that a checkpoint holds all
 that is needed to build the model again. Building it runs that code.
@@ -24,10 +27,12 @@ from transformer_course.models.attention import rows_per_source
 from transformer_course.models.config import CustomConfig, ModelConfig
 from transformer_course.models.layers import check_ids
 from transformer_course.models.mode import eval_mode
-from transformer_course.models.transformer import Transformer
+from transformer_course.models.transformer import DecoderOnly, Transformer
 
 CLASS = "MyTransformer"
-"""The class that the file must define."""
+"""The class that a file must define to be trained."""
+DECODER = "MyDecoder"
+"""The class that takes the weights of a decoder."""
 SIZES = (
     "vocab_size",
     "d_model",
@@ -37,6 +42,17 @@ SIZES = (
     "max_length",
 )
 """Settings that the package's config has too."""
+DECODER_SETTINGS = (
+    "vocab_size",
+    "d_model",
+    "n_heads",
+    "n_kv_heads",
+    "d_ff",
+    "n_layers",
+    "rope_base",
+    "norm_epsilon",
+)
+"""Settings of a ``ModernConfig`` that the decoder is built with, in order."""
 DEFINITIONS = (
     ast.Import,
     ast.ImportFrom,
@@ -83,7 +99,8 @@ class TokenCache:
 
     def cut(self, length: int) -> None:
         """Keep the first ``length`` target tokens."""
-        self.ids = self.ids[:, :length]
+        if self.ids is not None:
+            self.ids = self.ids[:, :length]
 
 
 class CustomTransformer(nn.Module):
@@ -106,7 +123,7 @@ class CustomTransformer(nn.Module):
         super().__init__()
         self.config = config
         sizes = (config.d_model, config.n_heads, config.d_ff, config.n_layers)
-        kind = model_class(config.code)
+        kind = model_class(config.code, CLASS)
         with _errors_of(config.code):
             self.model = kind(config.vocab_size, *sizes)
         if not any(True for _ in self.parameters()):
@@ -124,7 +141,7 @@ class CustomTransformer(nn.Module):
         self._check_ids(src, tgt_in)
         with _errors_of(self.config.code):
             logits = self.model(src, tgt_in)
-        return self._checked(logits, tgt_in)
+        return _checked(CLASS, logits, tgt_in, self.config.vocab_size)
 
     def encode(
         self, src: Int[Tensor, "batch source"]
@@ -158,7 +175,8 @@ class CustomTransformer(nn.Module):
             src_mask = src_mask.repeat_interleave(beams, dim=0)
         with _errors_of(self.config.code):
             logits = self.model.decode(ids, memory, src_mask)
-        return self._checked(logits, ids)[:, -tgt_in.size(1) :]
+        logits = _checked(CLASS, logits, ids, self.config.vocab_size)
+        return logits[:, -tgt_in.size(1) :]
 
     def new_cache(self) -> TokenCache:
         """An empty cache for :meth:`decode`."""
@@ -168,17 +186,61 @@ class CustomTransformer(nn.Module):
         for ids in batches:
             check_ids(ids, self.config.vocab_size)
 
-    def _checked(self, logits: Any, tgt_in: Tensor) -> Tensor:
-        wanted = (*tgt_in.shape, self.config.vocab_size)
-        if not isinstance(logits, Tensor) or logits.shape != wanted:
-            given = getattr(logits, "shape", None)
-            given = tuple(given) if given else type(logits).__name__
-            raise ConfigError(
-                f"{CLASS} gave {given} for a target of {tuple(tgt_in.shape)} "
-                f"tokens: expected logits of {wanted}, batch × length × "
-                "vocabulary."
-            )
-        return logits
+
+class CustomDecoder(DecoderOnly):
+    """The class ``MyDecoder`` of a file, with the weights of a decoder.
+
+    It is built as ``MyDecoder(vocab_size, d_model, n_heads, n_kv_heads, d_ff,
+    n_layers, base, epsilon)``; its parameters have the names that those of
+    ``ModernLanguageModel`` have. It is called with ids alone, and needs no
+    cache of keys.
+
+    Args:
+        code: the file's text.
+        model: a ``ModernLanguageModel``, which gives sizes and weights.
+
+    Raises:
+        ConfigError: the code cannot be run, has no such class, or the weights
+            do not fit into it. Later, its errors are raised as ConfigErrors
+            too.
+    """
+
+    def __init__(self, code: str, model: DecoderOnly):
+        super().__init__()
+        self.code, self.config = code, model.config
+        settings = (getattr(model.config, name) for name in DECODER_SETTINGS)
+        kind, weights = model_class(code, DECODER), model.state_dict()
+        with _errors_of(code):
+            self.model = kind(*settings)
+            self.model.load_state_dict(weights, assign=True)
+
+    def decode(
+        self, ids: Int[Tensor, "rows length"], cache: TokenCache | None = None
+    ) -> Float[Tensor, "rows length vocab"]:
+        """Logits from ids, as in :meth:`~.DecoderOnly.decode`."""
+        check_ids(ids, self.config.vocab_size)
+        text = ids if cache is None else cache.extend(ids)
+        with _errors_of(self.code):
+            logits = self.model(text)
+        logits = _checked(DECODER, logits, text, self.config.vocab_size)
+        return logits[:, -ids.size(1) :]
+
+    def new_cache(self) -> TokenCache:
+        """An empty cache for :meth:`decode`."""
+        return TokenCache()
+
+
+def _checked(name: str, logits: Any, ids: Tensor, vocab_size: int) -> Tensor:
+    """The logits that a user's class gave, if they have the right shape."""
+    wanted = (*ids.shape, vocab_size)
+    if not isinstance(logits, Tensor) or logits.shape != wanted:
+        given = getattr(logits, "shape", None)
+        given = tuple(given) if given else type(logits).__name__
+        raise ConfigError(
+            f"{name} gave {given} for a target of {tuple(ids.shape)} tokens: "
+            f"expected logits of {wanted}, batch × length × vocabulary."
+        )
+    return logits
 
 
 def digest(code: str) -> str:
@@ -187,8 +249,8 @@ def digest(code: str) -> str:
 
 
 @cache
-def model_class(code: str) -> type[nn.Module]:
-    """The class ``MyTransformer`` that a file's text defines.
+def model_class(code: str, name: str) -> type[nn.Module]:
+    """The class of this name that a file's text defines.
 
     Raises:
         ConfigError: the text is no Python, cannot be run, or has no such
@@ -196,10 +258,10 @@ def model_class(code: str) -> type[nn.Module]:
     """
     with _errors_of(code):
         module = definitions(code, _file_name(code))
-    found = vars(module).get(CLASS)
+    found = vars(module).get(name)
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         raise ConfigError(
-            f"the file has no class {CLASS}(nn.Module): transformer-course "
+            f"the file has no class {name}(nn.Module): transformer-course "
             "start writes a file that has its stub."
         )
     return found

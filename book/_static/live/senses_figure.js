@@ -52,7 +52,7 @@
     const [right, high] = [0, 1].map((j) => Math.max(...points.map((one) => one[j])));
     const centre = (left + right) / 2;
     let chosen = sentences[0];
-    let [depth, run] = [layers, 0];
+    let [depth, run, told] = [layers, 0, ""];
 
     root.classList.add("is-live");
     find("app").hidden = false;
@@ -140,18 +140,23 @@
 
     function show(value) {
       depth = value;
-      if (layer.value !== Math.floor(value)) layer.value = Math.floor(value);
+      const passed = Math.floor(value);
+      if (layer.value !== passed) layer.value = passed;
       redraw();
-      if (value % 1) return;
-      if (!chosen) return find("status").replaceChildren();
+      if (told !== (told = statusOf(passed)))
+        find("status").replaceChildren(...marked(told));
+    }
+
+    function statusOf(passed) {
+      if (!chosen) return "";
+      if (!passed)
+        return "Before layer 1, “play” is the same vector in every sentence.";
+      if (passed < layers)
+        return `After layer ${passed}, the words around “play” have moved it.`;
       const { word, reading } = senses[nearestOf(chosen)];
       const other = otherVerb(chosen);
-      find("status").replaceChildren(...marked(value === 0
-        ? "Before layer 1, “play” is the same vector in every sentence."
-        : value < layers
-          ? `After layer ${value}, the words around “play” have moved it.`
-          : `After layer ${layers}, “play” is nearest to ${word}, ${reading}` +
-            (other ? `, but the model writes ${other.word}.` : ".")));
+      return `After layer ${layers}, “play” is nearest to ${word}, ${reading}` +
+        (other ? `, but the model writes ${other.word}.` : ".");
     }
 
     /* Move from the bottom to the top, one layer after the other. */

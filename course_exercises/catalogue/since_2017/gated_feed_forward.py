@@ -3,58 +3,94 @@
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_exercises.candidate.cases import Case
 from course_exercises.candidate.draw import Draw
-from course_exercises.engine.exercise import case, exercise_of, other
+from course_exercises.engine.exercise import exercise_of, module_case, other
 
 
-def gated_feed_forward(
-    x: Float[Tensor, "batch length d_model"],
-    W: Float[Tensor, "d_model d_ff"],
-    U: Float[Tensor, "d_model d_ff"],
-    V: Float[Tensor, "d_ff d_model"],
-) -> Float[Tensor, "batch length d_model"]:
-    """Send each word through a feed-forward part with a gate, SwiGLU.
+class GatedFeedForward(nn.Module):
+    """A feed-forward part with a gate, SwiGLU, for each word by itself.
 
-    SiLU(z) is z times its sigmoid. There are no biases.
+    Shazeer 2020. SiLU(z) is z times its sigmoid. There are no biases, and no
+    sum with the input.
 
     Args:
-        x: the stream.
-        W: makes the gate, which the SiLU is applied to; one column for each
-            unit.
-        U: makes what the gate is multiplied with, unit by unit.
-        V: makes the product as narrow as the stream; one row for each unit.
-
-    Returns:
-        What the part answers; the stream is not yet added to it.
+        d_model: width of a word's vector.
+        d_ff: the number of units, which is the width inside.
     """
-    ### BEGIN SOLUTION
-    sums = x @ W
-    gate = sums * sums.sigmoid()
-    units = gate * (x @ U)
-    return units @ V
-    ### END SOLUTION
+
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"]
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Widen twice, multiply, narrow.
+
+        Args:
+            x: the stream. ``gate_proj`` makes the gate, which the SiLU is
+                applied to; ``up_proj`` makes what the gate is multiplied
+                with, unit by unit; ``down_proj`` makes the product as narrow
+                as the stream.
+
+        Returns:
+            What the part answers; the stream is not yet added to it.
+        """
+        ### BEGIN SOLUTION
+        sums = self.gate_proj(x)
+        gate = sums * sums.sigmoid()
+        return self.down_proj(gate * self.up_proj(x))
+        ### END SOLUTION
 
 
 @other
-def gated_by_linear(x, W, U, V):
-    return F.linear(F.silu(F.linear(x, W.T)) * F.linear(x, U.T), V.T)
+class GatedBySilu(GatedFeedForward):
+    def forward(self, x):
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
 
 
 @other
-def gated_unit_by_unit(x, W, U, V):
-    answer = torch.zeros_like(x)
-    for w, u, v in zip(W.T, U.T, V, strict=True):
-        unit = F.silu((x * w).sum(-1)) * (x * u).sum(-1)
-        answer = answer + unit[..., None] * v
-    return answer
+class GatedByProducts(GatedFeedForward):
+    def forward(self, x):
+        G, W, V = (p.weight for p in self.children())
+        sums = torch.einsum("bld,fd->blf", x, G)
+        units = sums / (1 + (-sums).exp()) * torch.einsum("bld,fd->blf", x, W)
+        return units @ V.mT
+
+
+@other
+class GatedUnitByUnit(GatedFeedForward):
+    def forward(self, x):
+        answer = torch.zeros_like(x)
+        for g, w, v in zip(
+            self.gate_proj.weight,
+            self.up_proj.weight,
+            self.down_proj.weight.T,
+            strict=True,
+        ):
+            unit = F.silu((x * g).sum(-1)) * (x * w).sum(-1)
+            answer = answer + unit[..., None] * v
+        return answer
+
+
+def part_case(note: str, x: Tensor, G: Tensor, W: Tensor, V: Tensor) -> Case:
+    """The weights of the formula, as ``nn.Linear`` keeps them."""
+    weights = {
+        "gate_proj.weight": G.T,
+        "up_proj.weight": W.T,
+        "down_proj.weight": V.T,
+    }
+    return module_case(note, tuple(G.shape), x, weights=weights)
 
 
 def draw_part(draw: Draw) -> Case:
     width, inside = draw.size(2, 4), draw.size(5, 8)
-    return case(
+    return part_case(
         "random weights",
         draw.normal(draw.size(1, 3), draw.size(2, 4), width),
         draw.normal(width, inside),
@@ -66,32 +102,32 @@ def draw_part(draw: Draw) -> Case:
 SHARP = Draw(22)
 
 EXERCISE = exercise_of(
-    gated_feed_forward,
+    GatedFeedForward,
     section="22_since_2017#a-model-of-today",
     points=2,
     cases=[
-        case(
+        part_case(
             "one word, two units",
             torch.tensor([[[1.0]]]),
             torch.tensor([[2.0, -3.0]]),
             torch.tensor([[0.5, 1.0]]),
             torch.tensor([[10.0], [100.0]]),
         ),
-        case(
+        part_case(
             "a gate of zero",
             torch.tensor([[[1.0, -1.0]]]),
             torch.tensor([[1.0, 2.0], [1.0, 3.0]]),
             torch.tensor([[1.0, 1.0], [0.0, 1.0]]),
             torch.tensor([[1.0, 2.0], [3.0, 4.0]]),
         ),
-        case(
+        part_case(
             "two words",
             torch.tensor([[[1.0, 0.5], [-2.0, 1.0]]]),
             torch.tensor([[1.0, -1.0, 0.5], [2.0, 0.0, 1.0]]),
             torch.tensor([[0.5, 1.0, -1.0], [1.0, 1.0, 2.0]]),
             torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]),
         ),
-        case(
+        part_case(
             "large numbers",
             10 * SHARP.normal(2, 3, 4),
             SHARP.normal(4, 6),

@@ -2,28 +2,36 @@
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_exercises.candidate.cases import Case
 from course_exercises.candidate.draw import Draw
+from course_exercises.catalogue.attention.scaled_dot_product_attention import (
+    scaled_dot_product_attention,
+)
 from course_exercises.engine.exercise import case, exercise_of, other
+from transformer_course.models.masks import causal_mask
 
 
 def grouped_attention(
     query: Float[Tensor, "batch heads length d_head"],
     key: Float[Tensor, "batch groups length d_head"],
     value: Float[Tensor, "batch groups length d_head"],
+    mask: Bool[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "batch heads length d_head"]:
     """Attend with fewer heads of keys and values than of queries.
 
-    Neighbouring heads of queries form a group: with 4 heads and 2 groups,
-    heads 0 and 1 ask group 0, heads 2 and 3 ask group 1. Nothing is masked.
+    Ainslie et al. 2023. Neighbouring heads of queries form a group: with 4
+    heads and 2 groups, heads 0 and 1 ask group 0, heads 2 and 3 ask group 1.
+    Else it is scaled dot-product attention as in chapter 04.
 
     Args:
         query: of every head; ``groups`` divides the number of heads.
         key: one head for each group.
         value: one head for each group.
+        mask: True = may be looked at, by every head; broadcast to the shape
+            of the weights. None means that all may be looked at.
 
     Returns:
         The output of every head of queries.
@@ -32,32 +40,35 @@ def grouped_attention(
     each = query.size(1) // key.size(1)
     key = key.repeat_interleave(each, dim=1)
     value = value.repeat_interleave(each, dim=1)
-    scores = query @ key.mT / query.size(-1) ** 0.5
-    return scores.softmax(dim=-1) @ value
+    return scaled_dot_product_attention(query, key, value, mask)[0]
     ### END SOLUTION
 
 
 @other
-def grouped_by_torch(query, key, value):
-    return F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+def grouped_by_torch(query, key, value, mask=None):
+    return F.scaled_dot_product_attention(
+        query, key, value, mask, enable_gqa=True
+    )
 
 
 @other
-def grouped_by_one_more_axis(query, key, value):
-    groups = key.size(1)
-    asked = query.unflatten(1, (groups, -1))
+def grouped_by_one_more_axis(query, key, value, mask=None):
+    asked = query.unflatten(1, (key.size(1), -1))
     scores = asked @ key[:, :, None].mT / query.size(-1) ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask[:, :, None], -torch.inf)
     return (scores.softmax(dim=-1) @ value[:, :, None]).flatten(1, 2)
 
 
 @other
-def grouped_head_by_head(query, key, value):
+def grouped_head_by_head(query, key, value, mask=None):
     each = query.size(1) // key.size(1)
     outputs = []
     for head in range(query.size(1)):
+        own = None if mask is None else mask[:, 0]
         k, v = key[:, head // each], value[:, head // each]
-        scores = query[:, head] @ k.transpose(-2, -1) / query.size(-1) ** 0.5
-        outputs.append(scores.softmax(-1) @ v)
+        output, _ = scaled_dot_product_attention(query[:, head], k, v, own)
+        outputs.append(output)
     return torch.stack(outputs, dim=1)
 
 
@@ -69,6 +80,7 @@ def draw_heads(draw: Draw) -> Case:
         draw.normal(batch, groups * each, length, d_head),
         draw.normal(batch, groups, length, d_head),
         draw.normal(batch, groups, length, d_head),
+        draw.choice([None, causal_mask(length)]),
     )
 
 
@@ -100,6 +112,13 @@ EXERCISE = exercise_of(
             MANY.normal(2, 6, 3, 4),
             MANY.normal(2, 3, 3, 4),
             MANY.normal(2, 3, 3, 4),
+        ),
+        case(
+            "the future is hidden",
+            MANY.normal(1, 4, 3, 2),
+            MANY.normal(1, 2, 3, 2),
+            MANY.normal(1, 2, 3, 2),
+            causal_mask(3),
         ),
     ],
     draw=draw_heads,
