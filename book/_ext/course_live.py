@@ -323,8 +323,8 @@ def merges_data(options: dict[str, Any]) -> dict[str, Any]:
     stems = "teach", "play", "drink", "wash"
     return {
         "texts": {
-            "three words": {"cat": 3, "cats": 2, "hats": 1},
-            "fifteen words of the grammar": {
+            say("three words"): {"cat": 3, "cats": 2, "hats": 1},
+            say("fifteen words of the grammar"): {
                 word: count
                 for word, count in sorted(grammar.items())
                 if word.startswith(stems)
