@@ -171,7 +171,7 @@ def test_a_built_page_is_japanese_with_the_addresses_of_the_english(page):
     assert tree.get("lang") == "ja"
     assert re.search("[ぁ-ん一-鿿]", tree.findtext("head/title"))
     ids = tree.xpath("//article//section/@id")
-    english = " ".join(pieces.pieces_of(page).values())
+    english = "\n\n".join(pieces.pieces_of(page).values())
     slugs = {make_id(h[2]) for h in pieces.headings_of(english)}
     assert slugs <= {*ids} and len(ids) <= len(slugs) + 1  # exercises
     for said in ("untranslated", "Show the", "Figure ", "Chapter 0"):

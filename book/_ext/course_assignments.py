@@ -14,6 +14,7 @@ from tools.exercise_notebooks import find_sources, learner_notebook
 
 FOLDER = "exercises"
 LINK = "Exercises for this chapter (notebook)"
+SAYS = ". In your copy of the course, {} puts it into {}."
 
 
 def add_section(app: Sphinx, doctree: nodes.document) -> None:
@@ -28,10 +29,9 @@ def add_section(app: Sphinx, doctree: nodes.document) -> None:
         format="html",
     )
     paragraph = nodes.paragraph("", "", link)
-    paragraph += nodes.Text(say(". In your copy of the course, "))
-    paragraph += nodes.literal("", "make exercises")
-    paragraph += nodes.Text(say(" puts it into "))
-    paragraph += [nodes.literal("", "my_exercises/"), nodes.Text(say("."))]
+    before, between, after = map(nodes.Text, say(SAYS).split("{}"))
+    command, folder = nodes.literal("", "make exercises"), "my_exercises/"
+    paragraph += [before, command, between, nodes.literal("", folder), after]
     section = nodes.section("", nodes.title("", say("Exercises")), paragraph)
     section["ids"].append(FOLDER)
     next(doctree.findall(nodes.section)).append(section)

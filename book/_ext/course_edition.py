@@ -68,9 +68,16 @@ def choose(app: Sphinx, config: Config) -> None:
     language = config.language
 
 
+def read_letters(app: Sphinx) -> None:
+    """Let markup end beside a letter, as it does in Sphinx's Japanese."""
+    if language == "ja":
+        app.env.settings["character_level_inline_markup"] = True
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("renamed", Renamed)
     app.connect("config-inited", choose)
+    app.connect("builder-inited", read_letters)
     app.connect("doctree-read", rename, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

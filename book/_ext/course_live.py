@@ -154,6 +154,9 @@ PARTICLES = words_of(
 """
 )
 """What words mean whose English is no single word."""
+GRAMMAR = {"topic", "subject", "object", "question", "past", "plural"}
+GRAMMAR |= {"(linking)", "(counter)", "(ending)"}
+"""Glosses that are no English words."""
 
 
 FREE = {
@@ -207,7 +210,12 @@ def glosses() -> dict[str, str]:
         ja: max(by, key=lambda en: by[en] ** 2 / count[en])
         for ja, by in pairs.items()
     }
-    return found | PARTICLES
+    return {ja: noted(en) for ja, en in (found | PARTICLES).items()}
+
+
+def noted(gloss: str) -> str:
+    """A gloss; what it says of grammar is in the language of the book."""
+    return say(gloss) if gloss in GRAMMAR else gloss
 
 
 def slots() -> list[list[list[str]]]:
@@ -236,7 +244,12 @@ def model_data(options: dict[str, Any]) -> dict[str, Any]:
 def free_data(options: dict[str, Any]) -> dict[str, Any]:
     """What the figure of the larger translators is told."""
     examples = {
-        name: example | {"gloss": words_of(example["gloss"])}
+        name: example
+        | {
+            "gloss": {
+                ja: noted(en) for ja, en in words_of(example["gloss"]).items()
+            }
+        }
         for name, example in FREE.items()
     }
     return {"examples": examples, "gloss": plain_glosses()}
@@ -257,7 +270,7 @@ def sensed(text: str) -> list[list]:
     stands for *play*."""
     longest = sorted(SENSED, key=len, reverse=True)
     words = re.findall("|".join(map(re.escape, longest)), text)
-    return [[one, SENSED[one], SENSED[one] == "play"] for one in words]
+    return [[one, noted(SENSED[one]), SENSED[one] == "play"] for one in words]
 
 
 def senses_data(options: dict[str, Any]) -> dict[str, Any]:
@@ -355,7 +368,11 @@ def film_data(options: dict[str, Any]) -> dict[str, Any]:
     root = "short" not in options and "mask" not in options
     on = {"root": root, "mask": "mask" in options, "heads": "heads" in options}
     words = PLAYED if "short" in options else BY_HAND
-    return {**words, "short": "short" in options, "on": on}
+    said = {
+        "features": [*map(say, words["features"])],
+        "asked": say(words["asked"]),
+    }
+    return {**words, **said, "short": "short" in options, "on": on}
 
 
 def search_data(options: dict[str, Any]) -> dict[str, Any]:

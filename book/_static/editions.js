@@ -1,4 +1,5 @@
-/* The link to the other edition leads to the section that is being read. */
+/* The link to the other edition leads to the section that is being read. What
+   grows above it while the page is loaded is made up for once. */
 
 "use strict";
 
@@ -11,3 +12,9 @@ for (const link of document.querySelectorAll("a.other-edition")) {
   for (const event of ["pointerenter", "focus", "click"])
     link.addEventListener(event, aim);
 }
+
+addEventListener("load", () => {
+  const [{ type }] = performance.getEntriesByType("navigation");
+  const id = decodeURIComponent(location.hash.slice(1));
+  if (type === "navigate") document.getElementById(id)?.scrollIntoView();
+});

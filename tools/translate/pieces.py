@@ -98,14 +98,10 @@ def sections_of(text: str) -> Iterator[tuple[str, str]]:
 def words_of(cell: dict) -> Iterator[tuple[str, dict, str]]:
     """What the metadata of a code cell says to readers: kind and place."""
     shown = cell["metadata"].get("mystnb", {})
-    for kind, of, name in [
-        ("caption", shown.get("figure", {}), "caption"),
-        ("alt", shown.get("image", {}), "alt"),
-        ("prompt", shown, "code_prompt_show"),
-        ("prompt", shown, "code_prompt_hide"),
-    ]:
-        if name in of:
-            yield kind, of, name
+    parts = [("caption", shown.get("figure", {}), "caption")]
+    parts += [("alt", shown.get("image", {}), "alt")]
+    parts += [("prompt", shown, f"code_prompt_{w}") for w in ("show", "hide")]
+    yield from (part for part in parts if part[2] in part[1])
 
 
 def pieces_of(page: str) -> dict[str, str]:
@@ -130,16 +126,9 @@ def picture_of(page: str) -> Path:
 
 def labels_of(page: str) -> list[str]:
     """The words in a page's drawings, each once, in their order."""
-    path, drawn = picture_of(page), source_of(page).read_text("utf-8")
-    if source_of(page).suffix == ".ipynb":
-        outputs = [
-            o for c in json.loads(drawn)["cells"] for o in c.get("outputs", [])
-        ]
-        data = [output.get("data", {}) for output in outputs]
-        drawn = "".join(
-            "".join(each.get("image/svg+xml", "")) for each in data
-        )
-    drawn += path.read_text("utf-8") if path.exists() else ""
+    drawn = source_of(page).read_text("utf-8").replace('\\"', '"')
+    if picture_of(page).exists():
+        drawn += picture_of(page).read_text("utf-8")
     texts = re.findall(r"<text\b[^>]*>\s*([^<>]+?)\s*</text>", drawn)
     return [t for t in dict.fromkeys(texts) if re.search("[A-Za-z]{2}", t)]
 
@@ -165,4 +154,4 @@ def read_labels(page: str) -> dict[str, str]:
 
 def pages() -> list[str]:
     """The pages that have a file of translations."""
-    return [page for page in names() if (JAPANESE / f"{page}.md").exists()]
+    return [page for page in names() if read(page)]

@@ -50,7 +50,7 @@ def avoided() -> dict[str, str]:
 def parts_of(text: str) -> dict[str, Counter]:
     """What a text has of each kind that is compared."""
     found = {"headings": Counter(len(h[1]) for h in headings_of(text))}
-    found["directives"], directives = Counter(), []
+    directives: list[str] = []
     for kind, pattern in TAKEN.items():
         several = re.S if kind in ("code", "formulas") else 0
         pattern = re.compile(pattern, re.M | several)
@@ -60,7 +60,7 @@ def parts_of(text: str) -> dict[str, Counter]:
             put = partial(read_option, directives)
             text = re.sub(DIRECTIVE, put, text, flags=re.M)
             text = re.sub(OPTION, put, text, flags=re.M)
-    found["directives"].update(directives)
+    found["directives"] = Counter(directives)
     found["numbers"] = Counter(
         float(number.replace(",", "")) * SCALE.get(scale, 1)
         for number, scale in NUMBER.findall(text)
@@ -98,8 +98,10 @@ def broken(english: str, japanese: str, allowed: str) -> list[str]:
             adds -= in_words(english, adds)
         is_free = name in free or (kind == "adapted" and name != "headings")
         if (lacks or adds) and not is_free:
-            said.append(f"{name}: only English {shown(lacks)}")
-            said[-1] += f", only Japanese {shown(adds)}"
+            only = [*lacks.elements()], [*adds.elements()]
+            said.append(
+                "{}: only English {}, only Japanese {}".format(name, *only)
+            )
     return said + [
         f"{found[0]} is avoided: {better}"
         for word, better in avoided().items()
@@ -109,24 +111,10 @@ def broken(english: str, japanese: str, allowed: str) -> list[str]:
 
 def in_words(english: str, numbers: Counter) -> Counter:
     """Which of some numbers the English text has in words."""
-    text = english.lower()
     named = dict(enumerate(IN_WORDS)) | {100: "hundred", 1000: "thousand"}
-    return Counter(
-        {
-            number: count
-            for number, count in numbers.items()
-            if number in named
-            and re.search(rf"\b(?:{named[number]})(?:e?s)?\b", text)
-        }
-    )
-
-
-def shown(parts: Counter) -> str:
-    """Some parts, for who is told of them."""
-    return (
-        ", ".join(
-            f"{part:g}" if isinstance(part, float) else f"{part}"
-            for part in parts.elements()
-        )
-        or "nothing"
-    )
+    said = {
+        number
+        for number in numbers.keys() & named.keys()
+        if re.search(rf"\b({named[number]})(e?s)?\b", english, re.I)
+    }
+    return Counter({number: numbers[number] for number in said})

@@ -19,8 +19,8 @@ def strings() -> dict[str, dict]:
 def replace_strings(text: str, words: dict[str, str], file: str) -> str:
     """A script or template with its words in Japanese.
 
-    Words stand whole between quotes, tags, or the parts of a template, or
-    bring their own quotes. The longest are replaced first.
+    Words stand whole between quotes, tags, or the parts of a template; those
+    with quotes of their own stand anywhere. The longest are replaced first.
 
     Raises:
         ValueError: words are not there.
@@ -28,7 +28,7 @@ def replace_strings(text: str, words: dict[str, str], file: str) -> str:
     for english in sorted(words, key=len, reverse=True):
         found = r"\s+".join(map(re.escape, english.split()))
         pattern = rf"(?<=[\"'`>}}])(\s*){found}(\s*)(?=[\"'`<{{$])"
-        if english[0] in "\"'`":
+        if {*english} & {*"\"'`"}:
             pattern = f"(){found}()"
         put = partial(kept_between, words[english])
         text, count = re.subn(pattern, put, text)

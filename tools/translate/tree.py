@@ -18,8 +18,7 @@ from tools.translate.pieces import ENGLISH, ROOT, headings_of
 from tools.translate.strings import replace_strings, strings
 
 TARGET = ROOT / "_build/ja/book"
-NOTE = "この部分はまだ日本語になっていません。英語のまま載せています。"
-PAGE_NOTE = "このページはまだ日本語になっていません。英語のまま載せています。"
+NOTE = "ここはまだ日本語になっていません。英語のまま載せています。"
 WHOLE = {"glossary", "bibliography"}
 """Pages on which others rest: they are never left empty."""
 
@@ -28,8 +27,8 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
     """A drawing with its words in Japanese, which are as wide as they are."""
 
     def put(text: re.Match) -> str:
-        japanese = labels.get(text[2].strip(), pieces.SAME)
-        if japanese in ("", pieces.SAME):
+        japanese = labels.get(text[2].strip()) or pieces.SAME
+        if japanese == pieces.SAME:
             return text[0]
         start = re.sub(r' (?:textLength|lengthAdjust)="[^"]*"', "", text[1])
         return f"{start}{japanese}</text>"
@@ -51,10 +50,10 @@ def with_english_headings(english: str, japanese: str) -> str:
     return "".join(written) + japanese[end:]
 
 
-def with_note(english: str, note: str) -> str:
+def with_note(english: str) -> str:
     """English text that says it is not translated, below its first heading."""
     place = headings_of(english)[0].end() if headings_of(english) else 0
-    said = f"\n\n{{.untranslated}}\n{note}\n\n"
+    said = f"\n\n{{.untranslated}}\n{NOTE}\n\n"
     return (english[:place] + said + english[place:]).strip()
 
 
@@ -78,16 +77,11 @@ class Edition:
         english, words = self.english[key], self.words(key)
         if words is not None:
             self.noted = False
-            words = re.sub(
-                r"(?<=\d) %", "\u00a0%", words
-            )  # no line ends there
+            words = re.sub(r"(?<=\d) %", "\u00a0%", words)  # on one line
             return with_english_headings(english, words)
-        is_first, self.noted = not self.noted, True
-        if not self.japanese:
-            return with_note(english, PAGE_NOTE) if is_first else english
-        if is_first or headings_of(english):
-            return with_note(english, NOTE)
-        return english
+        was_noted, self.noted = self.noted, True
+        is_new = self.japanese and headings_of(english)
+        return english if was_noted and not is_new else with_note(english)
 
     def source(self, of: Callable[[str], str] = str) -> str:
         """The page's source, or what ``of`` leaves of its text."""
@@ -105,10 +99,8 @@ class Edition:
                 if svg := output.get("data", {}).get("image/svg+xml"):
                     drawn = translate_drawing("".join(svg), self.labels)
                     output["data"]["image/svg+xml"] = drawn
-        if of is alone:
-            notebook["cells"] = [
-                c for c in notebook["cells"] if c["cell_type"] == "markdown"
-            ]
+            if of is alone and cell["cell_type"] == "code":
+                cell |= {"outputs": [], "source": "", "metadata": {}}
         return json.dumps(notebook, ensure_ascii=False, indent=1)
 
 
@@ -133,14 +125,12 @@ def write(path: Path, content: bytes) -> None:
 def copy(words: dict[str, dict[str, str]]) -> None:
     """Copy what stands beside the pages, with its words in Japanese."""
     book = ROOT / "book"
-    wanted = ["*.yml", "*.bib", "en/*.yml", "en/figures/**/*.*"]
-    wanted += ["_static/**/*.*", "_templates/**/*.*"]
+    wanted = ("*.yml", "*.bib", "en/*.yml", "en/figures/*.html")
+    wanted += ("_static/**/*.*", "_templates/**/*.*")
     for path in (path for each in wanted for path in book.glob(each)):
-        name = path.relative_to(book).as_posix()
-        content = path.read_bytes()
-        if name in words:
-            text = replace_strings(content.decode(), words[name], name)
-            content = text.encode()
+        name, content = path.relative_to(book).as_posix(), path.read_bytes()
+        if found := words.get(name):
+            content = replace_strings(content.decode(), found, name).encode()
         write(TARGET / re.sub("^en/", "ja/", name), content)
 
 
@@ -166,10 +156,9 @@ def make(only: list[str]) -> None:
         is_whole = not only or name in {*only, *WHOLE}
         text = page.source() if is_whole else page.source(alone)
         write(TARGET / "ja" / source.relative_to(ENGLISH), text.encode())
-        if (picture := pieces.picture_of(name)).exists():
-            svg = translate_drawing(picture.read_text("utf-8"), page.labels)
-            place = TARGET / "ja" / picture.relative_to(ENGLISH)
-            write(place, svg.encode())
+        if (path := pieces.picture_of(name)).exists():
+            svg = translate_drawing(path.read_text("utf-8"), page.labels)
+            write(TARGET / "ja" / path.relative_to(ENGLISH), svg.encode())
     for name in ("_config.yml", "_toc.yml"):
         made = yaml.safe_load((ROOT / name).read_text("utf-8"))
         made = in_japanese(made, words["settings"])
