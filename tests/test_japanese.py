@@ -147,7 +147,8 @@ def test_words_of_extensions_are_there():
     assert strings()["extensions"].keys() <= said
 
 
-def test_a_renamed_section_keeps_its_address(tmp_path):
+def test_a_renamed_section_keeps_its_address(tmp_path, monkeypatch):
+    monkeypatch.setattr("course_edition.language", "en")  # again, afterwards
     source = tmp_path / "source"
     source.mkdir()
     (source / "index.md").write_text(

@@ -14,6 +14,7 @@ import re
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.locale import translators
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -68,16 +69,17 @@ def choose(app: Sphinx, config: Config) -> None:
     language = config.language
 
 
-def read_letters(app: Sphinx) -> None:
-    """Let markup end beside a letter, as it does in Sphinx's Japanese."""
-    if language == "ja":
-        app.env.settings["character_level_inline_markup"] = True
+def mend_words(app: Sphinx) -> None:
+    """Put a space behind a role in Sphinx's Japanese, where it has to end."""
+    catalog = vars(translators["general", "sphinx"]).get("_catalog", {})
+    if language == "ja" and "alias of %s" in catalog:
+        catalog["alias of %s"] = "%s の別名です。"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("renamed", Renamed)
     app.connect("config-inited", choose)
-    app.connect("builder-inited", read_letters)
+    app.connect("builder-inited", mend_words)
     app.connect("doctree-read", rename, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
