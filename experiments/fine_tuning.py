@@ -70,6 +70,7 @@ class Tuned(NamedTuple):
             "rate": RATE,
             "epochs": settings.train.epochs,
             "test": classification_scores(splits.test, found),
+            "guesses": found.argmax(dim=-1).tolist(),
         }
 
 
@@ -84,8 +85,12 @@ class Frozen(NamedTuple):
         size = min(self.labels, len(splits.train))
         train = splits.train.take(range(size))
         c, found = by_regression(*vectors_of(splits, train, context))
-        scores = classification_scores(splits.test, found)
-        return {"labels": self.labels, "C": c, "test": scores}
+        return {
+            "labels": self.labels,
+            "C": c,
+            "test": classification_scores(splits.test, found),
+            "guesses": found.argmax(dim=-1).tolist(),
+        }
 
 
 def smoke_start() -> Start:

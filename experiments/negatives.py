@@ -81,7 +81,7 @@ class Negatives:
         right, texts = 0, []
         for i, prompt in enumerate(self.held_out):
             more = SCORED, LONGEST, generator
-            for answer in draw_answers(model, prompt, *more):
+            for answer in draw_answers(model, [prompt], *more)[0]:
                 right += self.is_right(i, answer)
                 texts.append(self.tokenizer.decode(prompt + answer))
         batches = [

@@ -125,7 +125,7 @@ def dpo(run: PostTraining) -> None:
     rows = []
     for i, prompt in enumerate(run.prompts):
         more = DRAWN, run.longest, generator
-        drawn = draw_answers(run.model, prompt, *more)
+        [drawn] = draw_answers(run.model, [prompt], *more)
         right = [a for a in drawn if run.is_right(i, a)]
         wrong = [a for a in drawn if not run.is_right(i, a)]
         rows += [(prompt, *pair) for pair in zip(right, wrong, strict=False)]
@@ -150,6 +150,7 @@ def grpo(run: PostTraining) -> None:
         count=DRAWN,
         length=run.longest,
         seed=run.seed,
+        deviations=True,
     )
     run.fit("grpo", rollouts, group_loss)
     run.curve = [round(mean, 4) for mean in rollouts.rewards]

@@ -32,6 +32,9 @@ KINDS = [
     {"qk_norm": True, "n_kv_heads": 4, "n_experts": 5, "d_expert": 16},
     {"latent": 12, "d_rotary": 6, **WINDOWS},
     {"linear": True, "global_every": 3},
+    {"gated": True, "kv_layers": 2, "window": 5, "global_every": 2},
+    {"index_top": 4, "sinks": True, "rope_share": 0.5},
+    {"streams": 3, "rope_scaling": "yarn", "rope_factor": 4.0},
 ]
 
 
@@ -96,7 +99,7 @@ def test_heads_of_a_group_share_keys_and_values():
     shared = tiny_modern().layers[0].attention
     torch.manual_seed(1)
     config = ModernConfig(**SIZES | {"n_kv_heads": 4})
-    each = Attention(config, None)
+    each = Attention(config, 0)
     each.load_state_dict(
         {
             name: weight
@@ -114,6 +117,65 @@ def test_the_base_slows_the_turns_of_all_pairs_but_the_first():
     near, far = (rotations(torch.arange(5), 8, b)[1] for b in (1e4, 1e6))
     close(near[:, 0], far[:, 0])
     assert (near[1:, 1:] > far[1:, 1:]).all()
+
+
+def test_layers_share_keys_and_values_with_the_last_of_their_kind():
+    shares = {"kv_layers": 2, "window": 5, "global_every": 2, "n_layers": 4}
+    model, ids = tiny_modern(**shares), random_ids(2, 9)
+    assert [model.config.source_of(i) for i in range(4)] == [0, 1, 0, 1]
+    # the same by keys and values that the upper layers compute themselves
+    whole = tiny_modern(**shares | {"kv_layers": None})
+    missing, _ = whole.load_state_dict(model.state_dict(), strict=False)
+    assert {name.split(".")[1] for name in missing} == {"2", "3"}
+    inputs = {}
+    for i, layer in enumerate(whole.layers):
+        part = layer.attention
+        part.register_forward_pre_hook(
+            lambda _, given, i=i: inputs.update({i: given[0]})
+        )
+        if i >= 2:
+            source = whole.layers[i - 2].attention
+            part.to_key.forward = lambda _, i=i, s=source: s.to_key(
+                inputs[i - 2]
+            )
+            part.to_value.forward = lambda _, i=i, s=source: s.to_value(
+                inputs[i - 2]
+            )
+    close(model(ids), whole(ids))
+    model.decode(ids, cache := model.new_cache())
+    assert [layer.own.length for layer in cache.layers] == [9, 9, 0, 0]
+
+
+def test_a_gate_multiplies_what_the_heads_put_out():
+    model = tiny_modern(gated=True, n_layers=1)
+    part, x = model.layers[0].attention, torch.randn(2, 9, 32)
+    turns = rotations(torch.arange(9), 8)
+    gate, part.to_gate = part.to_gate, None
+    heads = []
+    part.to_output.register_forward_pre_hook(lambda _, x: heads.append(x[0]))
+    part(x, turns)
+    part.to_gate = gate
+    open_ = 1 / (1 + (-x @ gate.weight.T).exp())
+    close(part(x, turns), (open_ * heads[0]) @ part.to_output.weight.T)
+
+
+def test_a_token_further_is_predicted_from_the_state_and_the_token_between():
+    model, ids = tiny_modern(n_ahead=2), random_ids(2, 9)
+    found = model.decode_ahead(ids)
+    assert [x.size(1) for x in found] == [9, 8, 7]
+    close(found[0], model(ids))
+    part, state = model.ahead[0], model.stream(ids)[:, :-1]
+    left, right = part.join.weight.split(32, dim=1)
+    x = part.state_norm(state) @ left.T
+    x = x + part.token_norm(model.embedding.weight[ids[:, 1:]]) @ right.T
+    x = part.layer(x, rotations(torch.arange(8), 8))
+    close(found[1], model.to_logits(model.norm(x)))
+    later = ids.clone()
+    later[:, 5:] = random_ids(2, 4, seed=7)
+    for k, (one, other) in enumerate(
+        zip(model.decode_ahead(later), found, strict=True)
+    ):
+        close(one[:, : 5 - k], other[:, : 5 - k])
 
 
 def test_searches_write_with_it():
@@ -159,6 +221,10 @@ def test_a_checkpoint_brings_it_back(tmp_path, changes):
         ({"d_model": 30}, "cannot be split over 4"),
         ({"window": 0}, "window is 0"),
         ({"rope_base": 0.0}, "rope_base is 0.0"),
+        ({"rope_share": 0.5, "rope_scaling": "yarn"}, "set one of them"),
+        ({"index_top": 4, "window": 5}, "without a window"),
+        ({"gated": True, "latent": 8}, "for ordinary attention"),
+        ({"kv_layers": 2, **WINDOWS}, "layer without a window is layer 3"),
     ],
 )
 def test_sizes_that_do_not_go_together_are_refused(changes, complaint):

@@ -13,11 +13,14 @@ from transformer_course.models.modern_parts import (
     BIAS_STEP,
     CHUNK,
     GatedDelta,
+    HyperConnection,
     LatentAttention,
     MixtureOfExperts,
     attend_with_sinks,
     delta_of_chunk,
+    doubly_stochastic,
     gated_delta,
+    index_loss,
 )
 from transformer_course.models.positional_encoding import rotate, rotations
 from transformer_course.models.rolling_cache import window_mask
@@ -54,13 +57,112 @@ def test_a_sink_of_minus_infinity_takes_nothing():
     close(found, plain)
 
 
+# --- an indexer --------------------------------------------------------------
+
+
+@torch.no_grad()
+def test_an_indexer_picks_the_best_positions_that_a_query_may_see():
+    model = tiny_modern(index_top=3, n_layers=1)
+    part, x = model.layers[0].attention.indexer, torch.randn(2, 9, 32)
+    turns = rotations(torch.arange(9), 8)
+    picked = part(x, turns, part.key(x, turns))[:, 0]
+    cos_sin = [torch.stack(turns)[:, t] for t in range(9)]
+    for row in range(2):
+        for t in range(9):
+            scores = []
+            for s in range(t + 1):
+                key, total = part.to_key(x[row, s]).view(1, 1, 1, 8), 0.0
+                key = rotate(key, tuple(cos_sin[s][:, None]))
+                for h in range(4):
+                    query = part.to_query(x[row, t])[8 * h : 8 * h + 8]
+                    query = rotate(
+                        query.view(1, 1, 1, 8), tuple(cos_sin[t][:, None])
+                    )
+                    fit = max(float((query * key).sum()) / 8**0.5, 0.0)
+                    total += float(part.to_weight(x[row, t])[h]) * fit
+                scores.append(total)
+            best = sorted(range(t + 1), key=lambda s: -scores[s])[:3]
+            assert picked[row, t].nonzero().flatten().tolist() == sorted(best)
+
+
+def test_an_indexer_that_picks_all_changes_nothing():
+    model, ids = tiny_modern(index_top=9), random_ids(2, 9)
+    plain = tiny_modern()
+    plain.load_state_dict(model.state_dict(), strict=False)
+    close(model(ids), plain(ids))
+    model.layers[0].attention.indexer.top = 2
+    assert (model(ids) - plain(ids)).abs().max() > 0.1
+
+
+def test_the_loss_of_an_indexer_is_a_divergence_that_moves_it_alone():
+    torch.manual_seed(0)
+    scores = torch.randn(2, 5, 5, requires_grad=True)
+    logits = torch.randn(2, 3, 5, 5, requires_grad=True)
+    seen = torch.ones(5, 5).tril().bool()
+    weights = logits.masked_fill(~seen, -torch.inf).softmax(dim=-1)
+    found = index_loss(scores, weights)
+    total = 0.0
+    for row in range(2):
+        for t in range(5):
+            wanted = weights[row, :, t, : t + 1].detach().mean(dim=0)
+            given = scores[row, t, : t + 1].detach().softmax(dim=0)
+            total += float((wanted * (wanted / given).log()).sum())
+    assert abs(float(found.detach()) - total / 10) < 1e-5
+    found.backward()
+    assert logits.grad is None and scores.grad[..., seen].any()
+
+
+# --- hyper-connections -------------------------------------------------------
+
+
+def test_rows_and_columns_of_a_doubly_stochastic_matrix_sum_to_one():
+    torch.manual_seed(0)
+    found = doubly_stochastic(torch.randn(50, 4, 4))
+    for axis in (-1, -2):
+        close(found.sum(dim=axis), torch.ones(50, 4), 1e-4)
+    assert (found > 0).all()
+
+
+@pytest.mark.parametrize("constrained", [True, False])
+def test_streams_that_are_alike_begin_as_the_plain_sum(constrained):
+    model = tiny_modern(streams=3, constrained=constrained)
+    plain, ids = tiny_modern(), random_ids(2, 9)
+    for name, weight in model.named_parameters():
+        if name.endswith("to_weights.weight"):
+            weight.data.zero_()
+        elif name.endswith("to_weights.bias"):
+            part = model.get_submodule(name.removesuffix(".to_weights.bias"))
+            fresh = HyperConnection(model.config)
+            part.to_weights.bias.data = fresh.to_weights.bias.data
+    plain.load_state_dict(model.state_dict(), strict=False)
+    close(model(ids), plain(ids), 1e-4)
+
+
+def test_streams_are_read_written_and_mixed_as_the_weights_say():
+    torch.manual_seed(0)
+    config = ModernConfig(**SIZES | {"streams": 2, "constrained": False})
+    part, x = HyperConnection(config), torch.randn(1, 1, 2, 32)
+    flat = x.flatten()
+    flat = flat / (flat.square().mean() + torch.finfo(x.dtype).eps).sqrt()
+    read, write, keep = part.to_weights(flat).split([2, 2, 4])
+    gate = torch.sigmoid
+    answer = (gate(read[0]) * x[0, 0, 0] + gate(read[1]) * x[0, 0, 1]) ** 2
+    expected = [
+        keep[2 * i] * x[0, 0, 0]
+        + keep[2 * i + 1] * x[0, 0, 1]
+        + 2 * gate(write[i]) * answer
+        for i in range(2)
+    ]
+    close(part(x, torch.square)[0, 0], torch.stack(expected))
+
+
 # --- latent attention --------------------------------------------------------
 
 
 def test_latent_attention_is_that_of_the_keys_and_values_made_from_it():
     torch.manual_seed(0)
     config = ModernConfig(**SIZES | {"latent": 12, "d_rotary": 6})
-    part, x = LatentAttention(config, None), torch.randn(2, 9, 32)
+    part, x = LatentAttention(config, 0), torch.randn(2, 9, 32)
     turns = rotations(torch.arange(9), 6)
     query = part.to_query(x).unflatten(-1, (4, 14)).transpose(1, 2)
     latent, shared = part.to_latent(x).split([12, 6], dim=-1)

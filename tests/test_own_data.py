@@ -377,7 +377,7 @@ def test_a_book_trains_what_goes_on_with_a_text(preset, tmp_path):
         n_heads=2,
         max_length=40,
     )
-    begun = experiment(preset, (str(file),), model, epochs=1)
+    begun = experiment(preset, (str(file),), model, epochs=1, cooldown=0)
     folder = run(begun, tmp_path / "out", quiet=True)
     score(folder)
     assert next(TrainedModel.load(folder).sample("It was day 3.", 0))

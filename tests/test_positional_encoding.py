@@ -13,6 +13,8 @@ from transformer_course.models.positional_encoding import (
     RotaryPosition,
     SinusoidalPosition,
     position_module,
+    rotations,
+    scaled_rotations,
     sinusoidal_encoding,
 )
 
@@ -143,3 +145,59 @@ def test_position_module_by_name(kind, module):
 def test_unknown_kind_names_the_known_ones():
     with pytest.raises(ConfigError, match=r"'spiral'.*rotary"):
         position_module("spiral", 10, 8)
+
+
+LONGER = {"base": 100_000.0, "factor": 2.0, "trained": 8192.0}
+
+
+def test_scaled_positions_are_slower_where_they_should_be():
+    positions, d_head = torch.tensor([1]), 64
+    plain = rotations(positions, d_head, LONGER["base"])[1][0].asin()
+    speeds = {}
+    for scaling in ("linear", "ntk", "yarn"):
+        cos, sin = scaled_rotations(
+            positions, d_head, scaling=scaling, **LONGER
+        )
+        speeds[scaling] = torch.atan2(sin, cos)[0] / plain
+    close(speeds["linear"], torch.full((32,), 0.5))
+    close(speeds["ntk"][[0, -1]], torch.tensor([1.0, 0.5]), 1e-4)
+    turns = 8192 * plain / (2 * math.pi)  # within the trained length
+    assert (speeds["yarn"][turns > 32] == 1).sum() >= 8
+    close(speeds["yarn"][turns < 0.8], torch.full(((turns < 0.8).sum(),), 0.5))
+    assert (speeds["yarn"].diff() <= 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    ("scaling", "theirs"),
+    [
+        ("linear", {"rope_type": "linear", "factor": 2.0}),
+        ("ntk", {"rope_type": "dynamic", "factor": 1.0}),
+        ("yarn", {"rope_type": "yarn", "factor": 2.0}),
+    ],
+)
+def test_scaled_positions_are_those_of_transformers(scaling, theirs):
+    library = pytest.importorskip("transformers.modeling_rope_utils")
+    transformers = pytest.importorskip("transformers")
+    original = {"original_max_position_embeddings": 8192}
+    config = transformers.LlamaConfig(
+        hidden_size=576,
+        num_attention_heads=9,
+        max_position_embeddings=8192,
+        rope_parameters={"rope_theta": LONGER["base"]}
+        | theirs
+        | (original if scaling == "yarn" else {}),
+    )
+    speeds = library.ROPE_INIT_FUNCTIONS[theirs["rope_type"]]
+    speeds, sharper = speeds(config, None, seq_len=16384)
+    positions = torch.arange(0, 16384, 1111)
+    angles = positions[:, None] * speeds
+    found = scaled_rotations(positions, 64, scaling=scaling, **LONGER)
+    close(found[0], sharper * angles.cos(), 5e-3)
+    close(found[1], sharper * angles.sin(), 5e-3)
+
+
+def test_pairs_that_do_not_turn_are_alike_at_all_positions():
+    cos, sin = rotations(torch.arange(9), 16, share=0.25)
+    whole = rotations(torch.arange(9), 16)
+    close(cos[:, :2], whole[0][:, :2])
+    assert (cos[:, 2:] == 1).all() and not sin[:, 2:].any()

@@ -18,7 +18,7 @@ NAMES = {
     "en-ja": ("enja-more-seed-1", "en", "ja"),
     "ja-en": ("jaen-wide", "ja", "en"),
 }
-SMALL = ("grammar", "grammar-lm", "en-ja-draft")
+SMALL = ("grammar", "grammar-lm", "en-ja-draft", "school-lm")
 """The models that chapters look into, and the one that drafts."""
 each = pytest.mark.parametrize("name", NAMES)
 SIMPLE = {

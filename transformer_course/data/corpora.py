@@ -91,6 +91,14 @@ CORPORA = {
             description="bilingual grammar of English and Japanese",
         ),
         Corpus(
+            "school",
+            ("en",),
+            True,
+            texts=on_use("school:school_texts"),
+            licence="MIT",
+            description="worksheets, facts, sums and little stories",
+        ),
+        Corpus(
             "digits",
             (),
             images=on_use("images:digits"),

@@ -1,9 +1,10 @@
 """Parts that many decoders of today have, put in by the config (chapter 22).
 
-Attention sinks, latent attention, linear attention by the gated delta rule,
-and a mixture of experts.
+Attention sinks, an indexer, latent attention, linear attention by the gated
+delta rule, a mixture of experts, and hyper-connections.
 """
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -19,13 +20,21 @@ from transformer_course.models.positional_encoding import Rotation, rotate
 from transformer_course.models.rolling_cache import (
     RollingCache,
     mask_or_causal,
+    window_mask,
 )
 
 CHUNK = 64
 """Positions that linear attention reads at once."""
+SINKHORN_ROUNDS = 20
+"""Rounds in which rows and columns are made to sum to one."""
 BIAS_STEP = 1e-3
 """How far the bias of an expert moves at a step."""
 Heads = Float[Tensor, "batch heads length d_head"]
+IndexKeys = Float[Tensor, "batch 1 key d_head"]
+"""An indexer's keys of all positions so far."""
+Streams = Float[Tensor, "batch length streams d_model"]
+Kept = dict[int, tuple[Tensor, Tensor]]
+"""Keys and values of a step, by layer, for the layers that share them."""
 State = Float[Tensor, "batch heads d_key d_value"]
 """What linear attention remembers of all positions so far."""
 
@@ -35,7 +44,7 @@ def attend_with_sinks(
     key: Float[Tensor, "batch groups keys d_head"],
     value: Float[Tensor, "batch groups keys d_head"],
     sinks: Float[Tensor, " heads"],
-    mask: Bool[Tensor, "length keys"],
+    mask: Bool[Tensor, "*rows length keys"],
 ) -> Heads:
     """Attention whose softmax has one more score, which brings no value.
 
@@ -54,6 +63,68 @@ def attend_with_sinks(
     )
 
 
+class Indexer(nn.Module):
+    """Picks the positions that each query attends to.
+
+    The lightning indexer of DeepSeek Sparse Attention (DeepSeek-AI 2025,
+    section 2.1): its few heads share one key a position, and the weights of
+    the heads come from the query's position.
+
+    Args:
+        config: settings; ``index_top`` is a number.
+    """
+
+    def __init__(self, config: ModernConfig):
+        super().__init__()
+        self.top, self.d_head = config.index_top, config.d_head
+        self.to_query = nn.Linear(config.d_model, config.d_model, bias=False)
+        self.to_key = nn.Linear(config.d_model, self.d_head, bias=False)
+        self.to_weight = nn.Linear(config.d_model, config.n_heads, bias=False)
+
+    def key(self, x: HiddenStates, turns: Rotation) -> Heads:
+        """The one head of keys, which is cached."""
+        return rotate(self.to_key(x)[:, None], turns)
+
+    def scores(
+        self, x: HiddenStates, turns: Rotation, key: IndexKeys
+    ) -> Float[Tensor, "batch query key"]:
+        """How much each position is worth to each query."""
+        query = self.to_query(x).unflatten(-1, (-1, self.d_head))
+        query = rotate(query.transpose(1, 2), turns)
+        fits = F.relu(query @ key.mT * self.d_head**-0.5)
+        return torch.einsum("bqh,bhqk->bqk", self.to_weight(x), fits)
+
+    def forward(
+        self, x: HiddenStates, turns: Rotation, key: IndexKeys
+    ) -> Bool[Tensor, "batch 1 query key"]:
+        """True at the best positions up to each query's own."""
+        scores = self.scores(x, turns, key)
+        seen = window_mask(*scores.shape[1:], None, x.device)
+        scores = scores.masked_fill(~seen, -torch.inf)
+        # many scores are 0; of equal ones the first, with a cache or without
+        order = scores.argsort(dim=-1, descending=True, stable=True)
+        picked = torch.zeros_like(scores, dtype=torch.bool)
+        picked = picked.scatter(-1, order[..., : self.top], True)
+        return (picked & seen)[:, None]
+
+
+def index_loss(
+    scores: Float[Tensor, "batch query key"],
+    weights: Float[Tensor, "batch heads query key"],
+) -> Float[Tensor, ""]:
+    """KL divergence from an indexer's softmax to attention's mean weights.
+
+    DeepSeek-AI 2025, section 2.1.1: the indexer learns from attention to all
+    positions, whose own weights this loss does not move.
+    """
+    seen = window_mask(*scores.shape[1:], None, scores.device)
+    wanted = weights.detach().mean(dim=1)
+    log_found = scores.masked_fill(~seen, -torch.inf).log_softmax(dim=-1)
+    log_found = log_found.masked_fill(~seen, 0)
+    apart = torch.xlogy(wanted, wanted) - wanted * log_found
+    return apart.sum(dim=-1).mean()
+
+
 class LatentAttention(nn.Module):
     """Attention that caches one vector a position, for all heads.
 
@@ -64,13 +135,14 @@ class LatentAttention(nn.Module):
 
     Args:
         config: settings; ``latent`` is a number.
-        window: positions that each query sees; None has no limit.
+        index: number of the layer, from 0.
     """
 
-    def __init__(self, config: ModernConfig, window: int | None):
+    def __init__(self, config: ModernConfig, index: int):
         super().__init__()
         heads, d_head = config.n_heads, config.d_head
-        self.window, self.sizes = window, (d_head, config.d_rotary)
+        self.window = config.window_of(index)
+        self.sizes = d_head, config.d_rotary
         self.split = (config.latent, config.d_rotary)
         self.to_query = nn.Linear(
             config.d_model, heads * sum(self.sizes), bias=False
@@ -82,7 +154,11 @@ class LatentAttention(nn.Module):
         self.to_output = nn.Linear(heads * d_head, config.d_model, bias=False)
 
     def forward(
-        self, x: HiddenStates, turns: Rotation, cache: KVCache | None = None
+        self,
+        x: HiddenStates,
+        turns: Rotation,
+        cache: KVCache | None = None,
+        _kept: Kept | None = None,
     ) -> HiddenStates:
         """What each position takes from those that it may see."""
         d_head = self.sizes[0]
@@ -200,10 +276,10 @@ class GatedDelta(nn.Module):
 
     Args:
         config: settings.
-        window: none: a state has no window.
+        _index: number of the layer: all are alike.
     """
 
-    def __init__(self, config: ModernConfig, window: None = None):
+    def __init__(self, config: ModernConfig, _index: int):
         super().__init__()
         d_model, self.d_head = config.d_model, config.d_head
         self.to_query = nn.Linear(d_model, d_model, bias=False)
@@ -214,7 +290,11 @@ class GatedDelta(nn.Module):
         self.to_output = nn.Linear(d_model, d_model, bias=False)
 
     def forward(
-        self, x: HiddenStates, turns: Rotation, cache: StateCache | None = None
+        self,
+        x: HiddenStates,
+        turns: Rotation,
+        cache: StateCache | None = None,
+        _kept: Kept | None = None,
     ) -> HiddenStates:
         """What each position reads from the state, itself included."""
         query, key, value = (
@@ -295,3 +375,55 @@ class MixtureOfExperts(nn.Module):
 def mixtures(model: nn.Module) -> list[MixtureOfExperts]:
     """All mixtures of experts in a model."""
     return [m for m in model.modules() if isinstance(m, MixtureOfExperts)]
+
+
+def doubly_stochastic(
+    logits: Float[Tensor, "... n n"],
+) -> Float[Tensor, "... n n"]:
+    """Positive numbers whose rows and columns sum to one, nearly.
+
+    Sinkhorn and Knopp 1967: divide by the sums of the rows, then by those of
+    the columns, and again.
+    """
+    for _ in range(SINKHORN_ROUNDS):
+        logits = logits.log_softmax(dim=-1)
+        logits = logits.log_softmax(dim=-2)
+    return logits.exp()
+
+
+class HyperConnection(nn.Module):
+    """Several residual streams around one part, in place of ``x + part(x)``.
+
+    The part reads a mixture of the streams, its answer is written into each
+    of them, and the streams are mixed among themselves; the weights of all
+    three come from the streams (Zhu et al. 2024, section 2.2). With
+    ``constrained`` the last mixture is doubly stochastic, as in
+    manifold-constrained hyper-connections (Xie et al. 2025, section 4).
+
+    Args:
+        config: settings; ``streams`` is more than one.
+    """
+
+    def __init__(self, config: ModernConfig):
+        super().__init__()
+        n, self.constrained = config.streams, config.constrained
+        width = n * config.d_model
+        self.norm = nn.RMSNorm(width, elementwise_affine=False)
+        self.to_weights = nn.Linear(width, n * (n + 2))
+        read = torch.full((n,), -math.log(n - 1))  # 1 / n after the sigmoid
+        keep = (4.0 if self.constrained else 1.0) * torch.eye(n)
+        start = torch.cat([read, torch.zeros(n), keep.flatten()])
+        self.to_weights.bias = nn.Parameter(start)
+
+    def forward(
+        self, x: Streams, part: Callable[[HiddenStates], HiddenStates]
+    ) -> Streams:
+        """The streams after the part."""
+        n = x.size(2)
+        weights = self.to_weights(self.norm(x.flatten(2)))
+        read, write, keep = weights[..., None].split([n, n, n * n], dim=2)
+        answer = part((read.sigmoid() * x).sum(dim=2))
+        keep = keep.view(*x.shape[:2], n, n)
+        if self.constrained:
+            keep = doubly_stochastic(keep)
+        return keep @ x + 2 * write.sigmoid() * answer[:, :, None]

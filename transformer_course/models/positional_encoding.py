@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from transformer_course.errors import ConfigError
 
 Layout = Literal["interleaved", "concatenated"]
+RopeScaling = Literal["none", "linear", "ntk", "yarn"]
+"""How rotary positions are made to reach beyond the trained length."""
 
 
 Rotation = tuple[Float[Tensor, "length half"], Float[Tensor, "length half"]]
@@ -125,14 +127,60 @@ class LearnedPosition(nn.Module):
 
 
 def rotations(
-    positions: Int[Tensor, " length"], d_head: int, base: float = 10_000.0
+    positions: Int[Tensor, " length"],
+    d_head: int,
+    base: float = 10_000.0,
+    share: float = 1.0,
 ) -> Rotation:
     """Cosine and sine of position p / base^(2i / d_head), for each pair i.
 
-    Su et al. 2021, section 3.2.2; there the base is 10,000.
+    Su et al. 2021, section 3.2.2; there the base is 10,000. With a smaller
+    ``share``, only so many of the pairs turn, the fastest ones, and the
+    others are alike at all positions (p-RoPE, Barbero et al. 2024).
     """
     angles = _angles(positions, d_head, base)
+    angles[:, round(share * d_head / 2) :] = 0
     return angles.cos(), angles.sin()
+
+
+def scaled_rotations(
+    positions: Int[Tensor, " length"],
+    d_head: int,
+    base: float,
+    scaling: RopeScaling,
+    factor: float,
+    trained: float,
+) -> Rotation:
+    """Rotations for texts ``factor`` times as long as the trained ones.
+
+    Args:
+        positions: of the tokens, from 0.
+        d_head: width of a head.
+        base: as in :func:`rotations`.
+        scaling: ``"linear"`` divides all angles (position interpolation, Chen
+            et al. 2023); ``"ntk"`` enlarges the base, so that the slowest
+            pair is divided and the fastest is not; ``"yarn"`` divides pairs
+            that turn less than once within the trained length, not those that
+            turn 32 times, and sharpens the softmax (Peng et al. 2023).
+        factor: how many times as long.
+        trained: positions of a text in the training.
+    """
+    if scaling == "ntk":
+        base = base * factor ** (d_head / (d_head - 2))
+    angles, sharper = _angles(positions, d_head, base), 1.0
+    if scaling == "linear":
+        angles = angles / factor
+    if scaling == "yarn":
+        first, last = (  # the pairs that turn 32 times and once
+            d_head * math.log(trained / (2 * math.pi * n)) / math.log(base) / 2
+            for n in (32, 1)
+        )
+        first, last = max(math.floor(first), 0), math.ceil(last)
+        pair = torch.arange(d_head // 2, device=angles.device)
+        slow = ((pair - first) / max(last - first, 1e-3)).clamp(0, 1)
+        angles = angles * (1 - slow + slow / factor)
+        sharper = 0.1 * math.log(factor) + 1
+    return sharper * angles.cos(), sharper * angles.sin()
 
 
 def rotate(

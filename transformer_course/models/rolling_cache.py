@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transformer_course.errors import ConfigError
-from transformer_course.models.attention import Keys, KVCache, Values
+from transformer_course.models.attention import Keys, KVCache
 
 MIN_ROOM = 64
 """Positions that a cache reserves at first."""
@@ -33,8 +33,8 @@ class RollingCache(KVCache):
     def extend(
         self,
         key: Float[Tensor, "batch heads newest d_head"],
-        value: Float[Tensor, "batch heads newest d_value"],
-    ) -> tuple[Keys, Values]:
+        value: Float[Tensor, "batch of_values newest d_value"],
+    ) -> tuple[Keys, Float[Tensor, "batch of_values key d_value"]]:
         """Store the newest positions; return all that they may attend to.
 
         They are in order, unless a single position closes a full window,

@@ -7,6 +7,7 @@ kind of batch and a loss.
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Annotated, NamedTuple
 
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 
 from transformer_course.batches.pairs import pad_rows
 from transformer_course.checks import Size, between, require_fits
-from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import for_inference
 from transformer_course.training.loss import LossSums
@@ -47,26 +48,41 @@ class Answers(NamedTuple):
         return Answers(*(part.to(device) for part in self))
 
 
-def answer_batch(rows: Sequence[tuple[Ids, Ids]]) -> Answers:
+def turn(tokenizer: Tokenizer, role: str, content: str) -> Ids:
+    """Ids of a message: bos, who speaks, what is said, eos.
+
+    It is the template of :func:`~.chat.chat_text` for a tokenizer of ours,
+    whose two marks no text can spell.
+    """
+    return [BOS, *tokenizer.encode(f"{role} : {content}"), EOS]
+
+
+def prompt_ids(tokenizer: Tokenizer, prompt: str) -> Ids:
+    """Ids of a user's message, and of the beginning of its answer."""
+    opening = [BOS, *tokenizer.encode("assistant :")]
+    return turn(tokenizer, "user", prompt) + opening
+
+
+def answer_batch(rows: Sequence[Sequence[Ids]]) -> Answers:
     """A batch of prompts and answers.
 
     Args:
         rows: ids of each prompt and of its answer, which ends with eos where
-            it is complete.
+            it is complete; and so on, where there are several turns.
 
     Raises:
         ConfigError: all answers are empty.
     """
-    if not any(answer for _, answer in rows):
+    if not any(any(parts[1::2]) for parts in rows):
         raise ConfigError(
             f"none of {len(rows)} rows has an answer, so there is no loss: "
             "shorten the prompts less, or leave these rows out."
         )
-    ids = pad_rows([prompt + answer for prompt, answer in rows])
-    counts = torch.zeros_like(ids, dtype=torch.bool)
-    for row, (prompt, answer) in enumerate(rows):
-        counts[row, len(prompt) : len(prompt) + len(answer)] = True
-    return Answers(ids, counts)
+    counts = [
+        [i % 2 for i, part in enumerate(parts) for _ in part] for parts in rows
+    ]
+    ids = pad_rows([[*chain.from_iterable(parts)] for parts in rows])
+    return Answers(ids, pad_rows(counts).bool())
 
 
 def answer_log_probs(
@@ -244,11 +260,15 @@ def preference_loss(model: nn.Module, batch: Pairs) -> LossSums:
 
 
 def advantages(
-    rewards: Float[Tensor, "groups answers"],
+    rewards: Float[Tensor, "groups answers"], deviations: bool = False
 ) -> Float[Tensor, "groups answers"]:
-    """How far each reward lies above its group's mean, in deviations.
+    """How far each reward lies above its group's mean; 0 where all agree.
 
-    Shao et al. 2024, section 4.1.2; 0 where a group agrees.
+    Args:
+        rewards: of the answers to each prompt.
+        deviations: divide by the group's standard deviation, as first
+            published (Shao et al. 2024, section 4.1.2); Liu et al. 2025 leave
+            that out.
 
     Raises:
         ConfigError: fewer than two answers in a group.
@@ -259,6 +279,8 @@ def advantages(
             "prompt, which are compared with each other."
         )
     above = rewards - rewards.mean(dim=1, keepdim=True)
+    if not deviations:
+        return above
     return above / (rewards.std(dim=1, keepdim=True) + 1e-4)
 
 
@@ -314,47 +336,58 @@ def group_loss(model: nn.Module, batch: Groups) -> LossSums:
 @for_inference
 def draw_answers(
     model: nn.Module,
-    prompt: Ids,
+    prompts: list[Ids],
     count: int,
     length: int,
     generator: torch.Generator | None = None,
-) -> list[Ids]:
-    """Draw several answers to one prompt, which is read once.
+    temperature: float = 1.0,
+) -> list[list[Ids]]:
+    """Draw several answers to each prompt, which is read once.
 
     Args:
         model: a decoder of today.
-        prompt: ids.
-        count: how many.
+        prompts: ids, all of one length.
+        count: how many answers to each.
         length: most tokens of an answer.
         generator: source of randomness, on the model's device.
+        temperature: divides the logits.
 
     Returns:
-        Ids of each answer, with eos where it is complete.
+        For each prompt the ids of its answers, with eos where they are
+        complete.
 
     Raises:
-        ConfigError: an empty prompt, or count or length below 1.
+        ConfigError: empty prompts or of several lengths, or count or length
+            below 1.
     """
-    if not prompt:
-        raise ConfigError("the prompt is empty: give at least one id.")
+    if len({*map(len, prompts)}) != 1 or not prompts[0]:
+        raise ConfigError(
+            f"the prompts have {[*map(len, prompts)]} ids: give prompts of "
+            "one length, with at least one id."
+        )
     require_fits("count", count, Size)
     require_fits("length", length, Size)
     cache, device = model.new_cache(), next(model.parameters()).device
-    prompts = torch.tensor([prompt], device=device)
-    logits = model.decode(prompts, cache=cache)[:, -1]
-    first = torch.zeros(count, dtype=torch.long, device=device)
+    given = torch.tensor(prompts, device=device)
+    logits = model.decode(given, cache=cache)[:, -1]
+    rows = torch.arange(len(prompts), device=device).repeat_interleave(count)
     for layer in cache.layers:
-        layer.own.select(first)
-    logits, drawn, finished = logits.expand(count, -1), [], first.bool()
+        layer.own.select(rows)
+    logits, drawn = logits[rows], []
+    finished = torch.zeros_like(rows, dtype=torch.bool)
     while len(drawn) < length and not finished.all():
         if drawn:
             logits = model.decode(drawn[-1][:, None], cache=cache)[:, -1]
-        chances = logits.float().softmax(dim=-1)
+        chances = (logits.float() / temperature).softmax(dim=-1)
         chances[:, [PAD, BOS]] = 0  # no answer contains them
         tokens = chances.multinomial(1, generator=generator).squeeze(1)
         drawn.append(tokens.masked_fill(finished, PAD))
         finished |= tokens == EOS
-    rows = torch.stack(drawn, dim=1).tolist()
-    return [[token for token in row if token != PAD] for row in rows]
+    texts = [
+        [token for token in row if token != PAD]
+        for row in torch.stack(drawn, dim=1).tolist()
+    ]
+    return [texts[i : i + count] for i in range(0, len(texts), count)]
 
 
 class Rollouts:
@@ -368,6 +401,7 @@ class Rollouts:
         count: answers to each.
         length: most tokens of an answer.
         seed: fixes the answers.
+        deviations: of the :func:`advantages`.
 
     Raises:
         ConfigError: at_once below 1, or above the number of prompts.
@@ -382,11 +416,13 @@ class Rollouts:
         count: int = 8,
         length: int = 16,
         seed: int = 0,
+        deviations: bool = False,
     ):
         most = Annotated[int, between(1, len(prompts))]
         require_fits("at_once", at_once, most)
         self.model, self.prompts, self.reward = model, prompts, reward
         self.at_once, self.count, self.length = at_once, count, length
+        self.deviations = deviations
         device = next(model.parameters()).device
         self.generator = torch.Generator(device).manual_seed(seed)
         self.rewards: list[float] = []
@@ -418,10 +454,11 @@ class Rollouts:
                     "finite numbers."
                 )
             self.rewards.append(rewards.mean().item())
+            above = advantages(rewards, self.deviations).tolist()
             rows = [
                 (self.prompts[place], answer, advantage)
                 for place, group, of_group in zip(
-                    places, drawn, advantages(rewards).tolist(), strict=True
+                    places, drawn, above, strict=True
                 )
                 for answer, advantage in zip(group, of_group, strict=True)
                 if any(of_group)
@@ -433,4 +470,4 @@ class Rollouts:
     def _group(self, place: int) -> list[Ids]:
         prompt = self.prompts[place]
         more = self.count, self.length, self.generator
-        return draw_answers(self.model, prompt, *more)
+        return draw_answers(self.model, [prompt], *more)[0]

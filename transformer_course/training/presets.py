@@ -2,6 +2,8 @@
 
 - ``grammar``, ``grammar-lm``: a translator and a language model of the
   built-in corpus, in minutes; the chapters' live cells use them.
+- ``school-lm``: a base model of worksheets, facts, sums and little stories,
+  which chapter 23 teaches to answer.
 - ``enja``, ``enja-gru``: the translator that the book is about, and the
   recurrent network that it is compared with.
 - ``enja-both``, ``jaen``: both directions at once; from there on, Japanese
@@ -104,6 +106,27 @@ _PRESETS = (
         LoopConfig(epochs=2, warmup=200, average_last=0),
         "language_modelling",
     ),
+    Experiment(
+        "school-lm",
+        DataConfig(corpus="school", pieces="word", token_budget=1024),
+        ModernConfig(
+            vocab_size=800,
+            d_model=128,
+            n_heads=4,
+            d_ff=344,
+            n_layers=3,
+            max_length=256,
+        ),
+        LoopConfig(
+            epochs=1,
+            warmup=50,
+            peak_rate=4e-3,
+            schedule="cosine",
+            average_last=0,
+        ),
+        "language_modelling",
+        SequenceLossConfig(label_smoothing=0.0),
+    ),
     Experiment("enja", _ENJA, _TRANSLATOR, _ENJA_TRAINING),
     Experiment(
         "enja-both",
@@ -148,10 +171,11 @@ _PRESETS = (
         "soseki-lm",
         _SOSEKI,
         LanguageModelConfig(
-            vocab_size=8000, n_layers=4, norm_first=True, dropout=0.2
+            vocab_size=8000, n_layers=4, norm_first=True, dropout=0.1
         ),
-        replace(_SHORT, epochs=10),
+        replace(_SHORT, epochs=12, peak_rate=2e-3, cooldown=3),
         "language_modelling",
+        SequenceLossConfig(label_smoothing=0.0),
     ),
     Experiment(
         "soseki-modern",
