@@ -17,11 +17,12 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 from xml.etree import ElementTree
 
+import course_edition
 import course_minimap
 from course_edition import say
 from course_parts import parts_data
@@ -34,6 +35,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from experiments import store
 from experiments.senses import WORDS
+from tools.translate.pieces import read_labels
+from tools.translate.tree import translate_drawing
 from transformer_course.checkpoints import web_export
 from transformer_course.checkpoints.shipped import FOLDER, load_shipped
 from transformer_course.data.grammar import grammar_splits
@@ -333,8 +336,8 @@ def merges_data(options: dict[str, Any]) -> dict[str, Any]:
     stems = "teach", "play", "drink", "wash"
     return {
         "texts": {
-            "three words": {"cat": 3, "cats": 2, "hats": 1},
-            "fifteen words of the grammar": {
+            say("three words"): {"cat": 3, "cats": 2, "hats": 1},
+            say("fifteen words of the grammar"): {
                 word: count
                 for word, count in sorted(grammar.items())
                 if word.startswith(stems)
@@ -459,6 +462,14 @@ FIGURES = {
 }
 
 
+def drawing() -> str:
+    """The picture of the whole, in the language of the book."""
+    svg = DRAWING.read_text("utf-8")
+    if course_edition.language == "en":
+        return svg
+    return translate_drawing(svg, read_labels("index"))
+
+
 def render(name: str, options: dict[str, Any], root: str, number: int) -> str:
     """A figure in HTML.
 
@@ -476,7 +487,7 @@ def render(name: str, options: dict[str, Any], root: str, number: int) -> str:
         id=f"live-{number}",
         options=options,
         examples=examples,
-        drawing=partial(DRAWING.read_text, "utf-8"),
+        drawing=drawing,
         lit=lit,
         data=data,
     )

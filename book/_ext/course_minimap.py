@@ -136,7 +136,9 @@ def names(parts: list[Part]) -> str:
     """Names of some parts, each once."""
     counts = Counter(part.name for part in parts)
     return ", ".join(
-        say("{} ({} times)").format(name, count) if count > 1 else name
+        say("{} ({} times)").format(say(name), count)
+        if count > 1
+        else say(name)
         for name, count in counts.items()
     )
 

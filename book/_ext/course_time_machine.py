@@ -30,6 +30,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
+from course_edition import say
 from course_run_figure import RunFigure, register
 from course_templates import template
 from docutils.parsers.rst import directives
@@ -288,7 +289,7 @@ def _epoch_ticks(
         if epoch is None:
             # its label reaches to the left, and would cover its neighbours
             ticks = [tick for tick in ticks if place - tick[0] > 50]
-            ticks.append((place, AVERAGE))
+            ticks.append((place, say(AVERAGE)))
         elif epoch == 1 or epoch % every == 0:
             ticks.append((place, str(epoch)))
     return ticks
@@ -299,15 +300,17 @@ def _describe(
     values: dict[str, list[tuple[int, float]]],
 ) -> str:
     """The curve in words."""
-    text = ["Cross entropy in nats per token by epoch."]
+    text = [say("Cross entropy in nats per token by epoch.")]
     for part, points in values.items():
         points = [p for p in points if "epoch" in records[p[0]]] or points
         begin, finish = (
-            f"{MEASURES['nll'](value)} after epoch "
-            f"{records[number].get('epoch', AVERAGE)}"
+            say("{} after epoch {}").format(
+                MEASURES["nll"](value),
+                records[number].get("epoch", say(AVERAGE)),
+            )
             for number, value in (points[0], points[-1])
         )
-        text.append(f"{PARTS[part].capitalize()}: {begin}, {finish}.")
+        text.append(f"{say(PARTS[part]).capitalize()}: {begin}, {finish}.")
     return " ".join(text)
 
 
@@ -350,9 +353,8 @@ def _changed(record: Record, before: Record | None, way: str) -> str:
     ]
     if not compared:
         return ""
-    return (
-        f"{sum(compared)} of {len(compared)} changed since epoch "
-        f"{before['epoch']}"
+    return say("{} of {} changed since epoch {}").format(
+        sum(compared), len(compared), before["epoch"]
     )
 
 
@@ -367,9 +369,9 @@ def _now_and_before(record: Record, before: Record | None, way: str):
 def _name(record: Record, records: list[Record]) -> str:
     if record["kind"] == "average":
         epochs = record["epochs"]
-        return f"Average of epochs {epochs[0]} to {epochs[-1]}"
+        return say("Average of epochs {} to {}").format(epochs[0], epochs[-1])
     last = max(r.get("epoch", 0) for r in records)
-    return f"Epoch {record['epoch']} of {last}"
+    return say("Epoch {} of {}").format(record["epoch"], last)
 
 
 def render(name: str, anchor: str, sentences: str = "") -> str:
@@ -402,7 +404,7 @@ def render(name: str, anchor: str, sentences: str = "") -> str:
     ]
     return template(TEMPLATE).render(
         anchor=anchor,
-        ways={way: WAYS[way] for way in ways},
+        ways={way: say(WAYS[way]) for way in ways},
         moments=moments,
         sentences=pairs,
         source_language=language_of([source for source, _ in pairs]),
@@ -412,7 +414,7 @@ def render(name: str, anchor: str, sentences: str = "") -> str:
             m for m in MEASURES if figures & {f"{p}_{m}" for p in PARTS}
         ],
         parts={
-            part: name
+            part: say(name)
             for part, name in PARTS.items()
             if any(figure.startswith(part) for figure in figures)
         },

@@ -1,1 +1,1 @@
-"""Interpretation: attention maps, head ablation, attribution."""
+"""Interpretation: attention maps, heads, attribution, features."""
