@@ -14,7 +14,8 @@ from course_exercises.path.parts import PARTS, stub
 sys.path.insert(0, str(BOOK / "_ext"))
 
 SECTION = re.compile(
-    r"^## Write it\n\n```\{write\}\n(.+)\n```\n\n#{2,3} (?:In depth|Questions|Your own model)",
+    r"^## Write it\n\n```\{write\}\n(.+)\n```\n\n"
+    r"#{2,3} (?:In depth|Questions|Your own model)",
     re.M,
 )
 
