@@ -38,7 +38,7 @@ def test_the_wheel_holds_both_packages_whole_and_nothing_else(wheel):
     assert packed == sources
     assert "transformer_course/py.typed" in packed
     weights = [n for n in packed if n.endswith("/model.safetensors")]
-    assert len(weights) == 5
+    assert len(weights) == 6
 
 
 def test_the_version_is_the_same_everywhere():
