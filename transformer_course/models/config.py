@@ -27,6 +27,8 @@ from transformer_course.checks import (
 
 Position = Literal["sinusoidal", "learned", "rotary", "none"]
 Activation = Literal["relu", "gelu"]
+RopeScaling = Literal["none", "linear", "ntk", "yarn"]
+"""How rotary positions are made to reach beyond the trained length."""
 Layers = Annotated[int, between(1, 1000)]
 """Depths of a stack; the deepest ones ever trained had 1,000 layers."""
 

@@ -14,9 +14,9 @@ from transformer_course.checks import (
 from transformer_course.models.config import (
     AnyModelConfig,
     Layers,
+    RopeScaling,
     require_divisible,
 )
-from transformer_course.models.positional_encoding import RopeScaling
 
 
 @dataclass(frozen=True)

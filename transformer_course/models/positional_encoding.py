@@ -13,12 +13,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
+from transformer_course.models.config import RopeScaling
 
 Layout = Literal["interleaved", "concatenated"]
-RopeScaling = Literal["none", "linear", "ntk", "yarn"]
-"""How rotary positions are made to reach beyond the trained length."""
-
-
 Rotation = tuple[Float[Tensor, "length half"], Float[Tensor, "length half"]]
 """Cosines and sines of the angles of each position."""
 
