@@ -91,7 +91,7 @@ course.boxes = (() => {
   const addNorm = ({ word, x, sublayer, gain, bias, from }) => sum(
     [`vector of ${word}`, `what ${from} made`, "add"], [x, sublayer],
     [`The vector of ${word}, as it came to this part.`, `${from} has made this of it.`,
-      "Add: both are added, number by number. So nothing of the old vector is lost."],
+      "Add: both are added, number by number. The old vector goes on inside the sum."],
     (S) => {
       const [values] = S.values;
       const mean = total(values) / values.length;
