@@ -101,7 +101,7 @@ def right_digits(
 
 @torch.no_grad()
 def measure(variant: str, seed: int, context: RunContext) -> Record:
-    """Read a text once, and ask on the way."""
+    """Read a text once, then ask at its end and at earlier places."""
     model, tokenizer = load(context)
     model = model.bfloat16()
     assert context.smoke or model.config.max_length == TRAINED
