@@ -21,7 +21,7 @@ from transformer_course.checkpoints import smollm2
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.byte_bpe import byte_signs
 from transformer_course.errors import CheckpointError, CourseError
-from transformer_course.fast.four_bits import FourBitLinear
+from transformer_course.fast.four_bits import FourBitLinear, keep_packed
 from transformer_course.inference.chat import Conversation, Message, chat_text
 from transformer_course.inference.model import TrainedModel
 from transformer_course.models.custom import CustomDecoder
@@ -51,7 +51,9 @@ def file():
 
 @pytest.fixture(scope="module")
 def used(file) -> TrainedModel:
-    return TrainedModel.load(file, "cpu")
+    used = TrainedModel.load(file, "cpu")
+    keep_packed(used.model, file)
+    return used
 
 
 @pytest.fixture(scope="module")
@@ -147,12 +149,12 @@ def test_twenty_texts_twenty_prompts_and_ten_thousand_lines(ours, theirs):
     compare_logits(ours, theirs.double(), texts, 1e-4)
 
 
-def test_the_readers_decoder_gives_the_same_logits_and_talks(used):
-    own = CustomDecoder(solution_text(), used.model)
+def test_the_readers_decoder_gives_the_same_logits_and_talks(ours, used):
+    own = CustomDecoder(solution_text(), ours[0])
     for text in (TEXTS[0], prompts(1)[0]):
         ids = torch.tensor([used.tokenizer.encode(text)])
         with torch.no_grad():
-            close(own(ids), used.model(ids), 1e-3)
+            close(own(ids), ours[0](ids), 1e-3)
     talk = Conversation(replace(used, model=own))
     said = talk.answer(QUESTIONS[0], lambda text: None, 8, top_k=1)
     assert "Tokyo" in said

@@ -55,6 +55,7 @@ def chat(
     """
     import torch
 
+    from transformer_course.fast.four_bits import keep_packed
     from transformer_course.inference.chat import (
         SYSTEM,
         Conversation,
@@ -67,6 +68,8 @@ def chat(
     used = load(model, device)
     if decoder:
         used = _computed_by(decoder, used)
+    else:
+        keep_packed(used.model, used.path)
     talk = Conversation(used, system or SYSTEM, _dropped)
     place = next(used.model.parameters()).device
     generator = torch.Generator(place).manual_seed(seed)

@@ -30,6 +30,7 @@ def serve(
     try:
         import uvicorn
 
+        from transformer_course.fast.four_bits import keep_packed
         from transformer_course.inference.serving import endpoint
     except ImportError as error:
         raise CourseError(
@@ -46,6 +47,7 @@ def serve(
             "key: leave --host out, or add --anyone."
         )
     used = load(model, device)
+    keep_packed(used.model, used.path)
     hosts = ("*",) if anyone else HERE
     app = endpoint(used, model.name, hosts, rows)
     uvicorn.run(app, host=host, port=port, log_level="warning")

@@ -170,6 +170,10 @@ def generate(
     checks.require_fits("seed", seed, checks.Seed)
     used = load(model, device, raw)
     used.require_output("text", "translation")
+    if used.path.suffix == ".gguf":
+        from transformer_course.fast.four_bits import keep_packed
+
+        keep_packed(used.model, used.path)
     warn(used.warnings([prompt], used.task.prompt_side))
     stream = stream or sys.stdout.isatty()
     texts = used.sample(

@@ -72,13 +72,17 @@ def keep_packed(model: ModernLanguageModel, path: str | Path) -> None:
     """Let a model multiply by the weights of its file as they are kept.
 
     Its four-bit matrices stay in four bits; the logits' matrix, which the
-    file has in eight, is taken in 16. Other files are left as they are. The
-    model is changed in place, for the CPU and without gradients.
+    file has in eight, is taken in 16. The model is changed in place, without
+    gradients. Models of other files, and on other devices than the CPU, stay
+    as they are.
 
     Args:
         model: as ``load_gguf`` has read it.
         path: of its file.
     """
+    on_cpu = next(model.parameters()).device.type == "cpu"
+    if Path(path).suffix != ".gguf" or not on_cpu:
+        return
     packed = list(packed_weights(path))
     for name, blocks in packed:
         parent, _, last = name.rpartition(".")

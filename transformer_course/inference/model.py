@@ -39,7 +39,6 @@ from transformer_course.decoding.translate import (
 )
 from transformer_course.device import pick_device
 from transformer_course.errors import CheckpointError, ConfigError
-from transformer_course.fast.four_bits import keep_packed
 from transformer_course.fast.optimize import optimize
 from transformer_course.fast.parallel import parallel_map
 
@@ -106,8 +105,6 @@ class TrainedModel:
                 f"{path} has neither tokenizer.model nor vocab.txt, so it "
                 "cannot read text: save the model with its tokenizer."
             )
-        if folder.suffix == ".gguf" and place.type == "cpu" and not bf16:
-            keep_packed(loaded.model, folder)
         return cls(
             folder,
             optimize(loaded.model.bfloat16() if bf16 else loaded.model),

@@ -64,7 +64,8 @@ def chat_by_parts(messages, encode):
 class Letters:
     """A tokenizer whose pieces are letters: an id is a letter's code.
 
-    ``<|im_start|>`` has the id 1, ``<|im_end|>`` the id 2.
+    ``<|im_start|>`` has the id 1, ``<|im_end|>`` the id 2, and the roles
+    *system*, *user* and *assistant* have 3, 4 and 5.
     """
 
     __name__ = "encode"
@@ -73,6 +74,8 @@ class Letters:
         if special:
             text = text.replace("<|im_start|>", "\1")
             text = text.replace("<|im_end|>", "\2")
+        for i, role in enumerate(("system", "user", "assistant")):
+            text = text.replace(role, chr(3 + i))
         return list(map(ord, text))
 
 
@@ -97,7 +100,7 @@ EXERCISE = exercise_of(
     points=2,
     cases=[
         talk("one message", ("user", "Hi")),
-        talk("a system message", ("system", "Be kind"), ("user", "Hi")),
+        talk("a system message", ("system", "Be"), ("user", "Hi")),
         talk(
             "a second question",
             ("user", "Hi"),
