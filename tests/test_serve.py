@@ -2,6 +2,7 @@
 
 import threading
 import time
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -67,11 +68,17 @@ def test_an_answer_is_that_of_chat(client, used):
     assert whole.usage.completion_tokens <= 12
 
 
-def test_answers_are_written_side_by_side(client):
-    streams = [ask(client, stream=True, max_tokens=200) for _ in range(2)]
-    [next(iter(stream)) for stream in streams]  # neither waits for the other
-    [stream.close() for stream in streams]  # who leaves is forgotten
+def test_answers_are_written_side_by_side(client, used):
+    rows = []  # of each call of the model
+    hook = used.model.embedding.register_forward_pre_hook(
+        lambda _, ids: rows.append(len(ids[0]))
+    )
+    streams = [ask(client, stream=True, max_tokens=400) for _ in range(2)]
+    assert all(len(list(islice(stream, 3))) == 3 for stream in streams)
+    [stream.close() for stream in streams]
     assert ask(client).choices
+    hook.remove()
+    assert max(rows) == 2
 
 
 def test_a_seed_fixes_an_answer(client):
@@ -87,6 +94,8 @@ def test_a_seed_fixes_an_answer(client):
     ("settings", "told"),
     [
         ({"temperature": -1}, "temperature"),
+        ({"seed": "one"}, "seed is 'one'"),
+        ({"max_tokens": 0}, "at least 1"),
         ({"max_tokens": 5_000}, "room for 999"),
         ({"stop": ["a"]}, "stop"),
         ({"messages": []}, "user's"),

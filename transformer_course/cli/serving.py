@@ -4,7 +4,8 @@ from transformer_course import checks
 from transformer_course.cli.options import Device, Model, load
 from transformer_course.errors import ConfigError, CourseError
 
-HERE = ("127.0.0.1", "localhost", "::1")
+HERE = ("127.0.0.1", "localhost")
+"""What this machine calls itself."""
 
 
 def serve(
@@ -38,7 +39,7 @@ def serve(
             "starlette uvicorn' brings what serve needs."
         ) from error
 
-    checks.require_fits("rows", rows, checks.Count)
+    checks.require_fits("rows", rows, checks.Size)
     if not 0 <= port < 65_536:
         raise ConfigError(f"port is {port}: expected from 0 to 65535.")
     if host not in HERE and not anyone:

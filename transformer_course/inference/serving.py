@@ -3,7 +3,7 @@
 The model works in a thread of its own, on all texts at once; each answer is
 sent as it is written::
 
-    uvicorn.run(endpoint(load("smollm2"), "smollm2"))
+    uvicorn.run(endpoint(used, "smollm2", ("127.0.0.1", "localhost")))
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from transformer_course import checks
 from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.data.tokenizer import EOS
 from transformer_course.decoding.generate import argmax, drawing
@@ -40,11 +41,11 @@ from transformer_course.inference.model import TrainedModel
 
 ROLES = ("system", "user", "assistant")
 SETTINGS = {
-    "temperature": (1.0, (int, float)),
-    "top_p": (1.0, (int, float)),
-    "seed": (None, (int, type(None))),
-    "max_tokens": (None, (int, type(None))),
-    "max_completion_tokens": (None, (int, type(None))),
+    "temperature": (1.0, float),
+    "top_p": (1.0, float),
+    "seed": (None, checks.Seed),
+    "max_tokens": (None, checks.Size),
+    "max_completion_tokens": (None, checks.Size),
     "stream": (False, bool),
 }
 """What a request may set beside its messages: the default, and its type."""
@@ -141,7 +142,7 @@ class Chats:
             messages = [Message("system", SYSTEM), *messages]
         ids = (message_ids(self.tokenizer, one) for one in messages)
         prompt = [*chain.from_iterable(ids), *self.tokenizer.encode(ANSWER)]
-        generator = torch.Generator()
+        generator = torch.Generator(self.engine.server.blocks.key.device)
         if settings["seed"] is None:
             generator.seed()
         else:
@@ -245,9 +246,10 @@ def _checked(asked: Any) -> tuple[list[Message], dict[str, Any]]:
         raise ConfigError("the last message must be the user's.")
     settings = {}
     for name, (default, kind) in SETTINGS.items():
-        settings[name] = value = asked.get(name, default)
-        if not isinstance(value, kind):
-            raise ConfigError(f"{name} is {value!r}: expected {kind}.")
+        settings[name] = default
+        if (value := asked.get(name)) is not None:
+            checks.require_fits(name, value, kind)
+            settings[name] = value
     return messages, settings
 
 
