@@ -3,16 +3,22 @@
 On one split of Fashion-MNIST, three seeds each: a linear map (multinomial
 logistic regression) and a multilayer perceptron with as many weights as the
 Vision Transformer, both also with its recipe; the commonest class among the
-nearest training images, by the distance of their pixels; and the preset
-``fashion-vit``. Scored on test is the epoch that did best on dev. A training
-of the Vision Transformer goes on where it was stopped.
+nearest training images, by the distance of their pixels; a random forest; a
+support vector machine (RBF kernel) on the first principal components; and the
+preset ``fashion-vit``. Scored on test is the epoch, or the setting, that did
+best on dev. A training of the Vision Transformer goes on where it was stopped.
 """
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 from torch import Tensor, nn
 
 from experiments.lab import Experiment, Record, RunContext
@@ -29,6 +35,9 @@ from transformer_course.training.run.training import run
 
 COUNTS = (1, 3, 5, 7, 9)
 """Neighbours that are tried."""
+TREES = 500
+COMPONENTS, PENALTIES = 50, (3, 10, 30, 100, 300)
+"""Principal components of the support vector machine; values of C tried."""
 AT_ONCE = 500
 """Images whose neighbours are looked for at once."""
 
@@ -114,6 +123,55 @@ def share_right(labels: Tensor, asked: ImageSet) -> float:
     return round(float(right.float().mean()), 4)
 
 
+def best_of(
+    makers: dict[str, Callable[[int], Any]],
+    training: Training,
+    seed: int,
+    context: RunContext,
+) -> Record:
+    """The estimator of scikit-learn that does best on dev, scored on test."""
+    splits = prepare(training.settings(seed, context)).splits
+    train, dev, test = (
+        (scaled(part.images).flatten(1).numpy(), part.labels.numpy())
+        for part in (splits.train, splits.dev, splits.test)
+    )
+    found = {name: make(seed).fit(*train) for name, make in makers.items()}
+    right = {
+        name: round(float(model.score(*dev)), 4)
+        for name, model in found.items()
+    }
+    best = max(right, key=right.__getitem__)
+    score = round(float(found[best].score(*test)), 4)
+    return {"dev": right, "best": best, "test": score}
+
+
+def forest(training: Training, seed: int, context: RunContext) -> Record:
+    """A random forest."""
+    trees = context.limit(TREES, 5)
+
+    def grown(seed: int) -> Any:
+        return RandomForestClassifier(trees, random_state=seed)
+
+    return best_of({f"{trees} trees": grown}, training, seed, context)
+
+
+def support_vectors(
+    training: Training, seed: int, context: RunContext
+) -> Record:
+    """A support vector machine, its penalty chosen on dev."""
+    components = context.limit(COMPONENTS, 5)
+
+    def machine(penalty: float, seed: int) -> Any:
+        return make_pipeline(
+            PCA(components, random_state=seed),
+            SVC(C=penalty, cache_size=1500),
+        )
+
+    penalties = PENALTIES[: context.limit(len(PENALTIES), 1)]
+    makers = {f"C = {c}": partial(machine, c) for c in penalties}
+    return best_of(makers, training, seed, context)
+
+
 class Way(NamedTuple):
     """A training, and what makes it and scores it."""
 
@@ -128,6 +186,8 @@ def simple(about: str, build: Any, preset: str = "fashion-cnn") -> Way:
 
 VARIANTS = {
     "neighbours": Way(Training("nearest training images"), neighbours),
+    "forest": Way(Training("random forest"), forest),
+    "svm": Way(Training("support vector machine"), support_vectors),
     "logistic": simple("linear map", linear),
     "mlp": simple("perceptron", perceptron),
     "mlp-longer": simple("perceptron", perceptron, "fashion-vit"),
@@ -144,11 +204,12 @@ EXPERIMENT = Experiment(
         name: {"about": way.training.about, "preset": way.training.preset}
         for name, way in VARIANTS.items()
     },
-    seeds_of={"neighbours": (0,)},
+    seeds_of={"neighbours": (0,), "svm": (0,)},
     default_variants=(
         "logistic",
         "mlp",
         "neighbours",
+        "forest",
     ),
-    smoke_variants=("neighbours", "mlp-longer", "vit"),
+    smoke_variants=("neighbours", "forest", "svm", "mlp-longer", "vit"),
 )

@@ -1,12 +1,12 @@
 """Run the benchmarks, print them, and store them where the book reads them.
 
 make bench                        all events, into experiments/results/bench
-make bench EVENTS=greedy          one of them, printed only
+make bench EVENTS=smollm2         SmolLM2 beside llama.cpp, stored too
+make bench EVENTS=greedy          one of the others, printed only
 """
 
 import argparse
 import datetime
-import os
 
 import torch
 
@@ -15,11 +15,11 @@ from experiments.benchmarks import work
 from experiments.benchmarks.contenders import EVENTS
 from experiments.benchmarks.limit import Limits, limits, steady
 from experiments.benchmarks.rounds import Record, compete
-from experiments.timing import processor
+from experiments.timing import QUIET, busy, processor
 from transformer_course.device import machine
 
-BUSY = 0.5
-"""Load over the last minute from which times cannot be trusted."""
+TABLES = {"smollm2": {"smollm2"}, "run": set(EVENTS) - {"smollm2"}}
+"""Events that are stored together, by the name of their file."""
 
 
 def table(event: str, found: Record) -> str:
@@ -44,39 +44,49 @@ def main() -> None:
     events = asked.events or list(EVENTS)
     if unknown := set(events) - set(EVENTS):
         parser.error(f"{unknown.pop()!r} is none of {', '.join(EVENTS)}.")
-    load = os.getloadavg()[0]
-    if load > BUSY:
-        print(f"The machine is busy (load {load:.1f}): wait, or do not quote.")
+    load = busy()
+    if load > QUIET:
+        print(f"Others keep {load:.1f} cores busy: wait, or do not quote.")
     torch.set_num_threads(asked.threads)
+    limits()  # a processor may need a moment to reach its speed
     found, speeds = {}, [limits()]
     for event in events:
         found[event] = compete(event, asked.rounds, asked.threads)
         speeds.append(limits())
         print(table(event, found[event]))
         print(f"matrix products, GFLOP/s: {speeds[-1]}\n", flush=True)
-    whole = all(set(found.get(e, ())) == set(EVENTS[e]) for e in EVENTS)
-    if whole and load <= BUSY and steady(speeds):
-        write(asked.rounds, load, speeds, found)
-    else:
-        print(
-            "Not stored: some were left out, the machine was busy, or its "
-            f"processor changed its speed: {speeds}"
-        )
+    quiet = load <= QUIET and steady(speeds)
+    for name, members in TABLES.items():
+        whole = all(set(found.get(e, ())) == set(EVENTS[e]) for e in members)
+        if whole and quiet:
+            results = {event: found[event] for event in sorted(members)}
+            write(name, asked, load, speeds, results)
+        elif members & found.keys():
+            print(
+                f"{name}.json stays: some were left out, the machine was "
+                f"busy, or its processor changed its speed: {speeds}"
+            )
 
 
 def write(
-    rounds: int, load: float, speeds: list[Limits], found: Record
+    name: str,
+    asked: argparse.Namespace,
+    load: float,
+    speeds: list[Limits],
+    found: Record,
 ) -> None:
-    """Write ``experiments/results/bench/run.json``."""
+    """Write ``experiments/results/bench/NAME.json``."""
     kept = {
         "settings": {
-            "rounds": rounds,
+            "rounds": asked.rounds,
+            "threads": asked.threads,
             "steps": work.STEPS,
             "sentences": work.SENTENCES,
             "new_tokens": work.NEW_TOKENS,
+            "answer": work.ANSWER,
             "processor": processor(),
         },
-        "command": "make bench",
+        "command": "make bench" + " EVENTS=smollm2" * (name == "smollm2"),
         "machine": machine(),
         "results": {
             "date": datetime.date.today().isoformat(),
@@ -85,7 +95,7 @@ def write(
             **found,
         },
     }
-    store.write_json(store.folder("bench") / "run.json", kept, indent=1)
+    store.write_json(store.folder("bench") / f"{name}.json", kept, indent=1)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,12 @@ EVENTS: dict[str, dict[str, Contender]] = {
         **_decoding(1),
     },
     "beam": _decoding(work.BEAM_SIZE),
+    "smollm2": {
+        OURS: Contender(course.answering),
+        f"{OURS}, floats": Contender(partial(course.answering, packed=False)),
+        "transformers": Contender(peers.answering, ("transformers", "gguf")),
+        "llama.cpp": Contender(peers.answering_by_llama, ("llama_cpp",)),
+    },
 }
 """Contenders of each event; the last is the one that others are compared
 with."""

@@ -6,8 +6,10 @@ import torch
 
 from experiments.benchmarks import work
 from experiments.benchmarks.work import Round, Turn
+from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.fast.chunked_loss import chunked_loss
+from transformer_course.fast.four_bits import keep_packed
 from transformer_course.fast.optimize import optimize
 from transformer_course.fast.parallel import parallel_map
 from transformer_course.models.config import ModelConfig
@@ -70,5 +72,25 @@ def decoding(beam_size: int, *, fast: bool = True) -> Turn:
         found = (parallel_map if fast else map)(decode, sources)
         output = [ids for batch in found for ids in batch]
         return Round(len(output), output)
+
+    return turn
+
+
+def answering(*, packed: bool = True) -> Turn:
+    """SmolLM2's answer, token by token, of a fixed number of tokens."""
+    writer, tokenizer = load_gguf(smollm2_file())
+    if packed:  # as the commands do it
+        keep_packed(writer, smollm2_file())
+    ids = tokenizer.encode(work.prompt())[1:]  # the search puts bos before it
+
+    def turn() -> Round:
+        written: list[int] = []
+        greedy_search(
+            writer,
+            prefix=torch.tensor([ids]),
+            max_length=len(ids) + work.ANSWER,
+            on_token=lambda tokens: written.append(int(tokens)),
+        )
+        return Round(len(written), [written])
 
     return turn

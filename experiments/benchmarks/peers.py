@@ -6,6 +6,7 @@ for protobuf below 3.21, and what writes our logs for a newer one.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from experiments.benchmarks import work
 from experiments.benchmarks.work import Round, Turn
 from transformer_course.batches.pairs import Batch
+from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.models.masks import causal_mask
 from transformer_course.models.positional_encoding import SinusoidalPosition
@@ -230,5 +232,50 @@ def greedy_by_x_transformers() -> Turn:
     def turn() -> Round:
         output = [ids for src in sources for ids in writer.write(src).tolist()]
         return Round(len(output), output)
+
+    return turn
+
+
+def answering() -> Turn:
+    """SmolLM2 by the library, which unpacks its weights."""
+    from transformers import AutoModelForCausalLM
+
+    path = smollm2_file()
+    _, tokenizer = load_gguf(path)
+    writer = AutoModelForCausalLM.from_pretrained(
+        path.parent, gguf_file=path.name, dtype=torch.float32
+    ).eval()
+    ids = torch.tensor([tokenizer.encode(work.prompt())])
+
+    @torch.inference_mode()
+    def turn() -> Round:
+        row = writer.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            do_sample=False,
+            min_new_tokens=work.ANSWER,
+            max_new_tokens=work.ANSWER,
+        )[0, ids.size(1) :].tolist()
+        return Round(len(row), [row])
+
+    return turn
+
+
+def answering_by_llama() -> Turn:
+    """SmolLM2 by llama.cpp, in its file's four bits."""
+    from llama_cpp import Llama
+
+    threads = torch.get_num_threads()
+    writer = Llama(
+        str(smollm2_file()), n_ctx=512, n_threads=threads,
+        n_threads_batch=threads, verbose=False,
+    )  # fmt: skip
+    ids = writer.tokenize(work.prompt().encode(), add_bos=False, special=True)
+
+    def turn() -> Round:
+        writer.reset()  # so that it reads the prompt each time
+        tokens = writer.generate(ids, temp=0.0, reset=False)
+        row = list(islice(tokens, work.ANSWER))
+        return Round(len(row), [row])
 
     return turn

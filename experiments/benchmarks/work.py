@@ -21,6 +21,7 @@ from transformer_course.batches.pairs import (
 )
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import PAD, Tokenizer
+from transformer_course.inference.chat import Message, chat_text
 from transformer_course.models.config import ModelConfig
 
 PAIRS = 20_000
@@ -34,6 +35,8 @@ STEPS = 20
 SENTENCES, DECODED_ROWS, NEW_TOKENS = 200, 50, 24
 """Decoded in a round; in a batch; tokens written for each sentence."""
 SMOOTHING, DROPOUT, BEAM_SIZE = 0.1, 0.1, 5
+QUESTION, ANSWER = "Tell me a long story about a small boat at sea.", 128
+"""What SmolLM2 is asked in a round, and the tokens that it writes."""
 
 
 class Round(NamedTuple):
@@ -93,3 +96,8 @@ def sources() -> list:
 def real_tokens(batches: Sequence[Batch]) -> int:
     """Target tokens in these batches."""
     return sum(int((batch.tgt_out != PAD).sum()) for batch in batches)
+
+
+def prompt() -> str:
+    """What SmolLM2 reads before it answers."""
+    return chat_text([Message("user", QUESTION)])

@@ -54,25 +54,30 @@ class FourBitLinear(nn.Module):
         return product.view(*x.shape[:-1], -1).to(x.dtype)
 
 
-class HalfLinear(nn.Module):
-    """A product with a matrix in bfloat16."""
+class ByteLinear(nn.Module):
+    """A product with a matrix of eight-bit numbers, a scale for each row."""
 
     def __init__(self, weight: Float[Tensor, "rows columns"]):
         super().__init__()
-        self.register_buffer("weight", weight.detach().bfloat16())
+        scale = weight.detach().abs().amax(dim=1, keepdim=True) / 127
+        numbers = (weight.detach() / scale).round().to(torch.int8)
+        self.register_buffer("numbers", numbers)
+        self.register_buffer("scale", scale[:, 0].bfloat16())
 
     def forward(
         self, x: Float[Tensor, "*batch columns"]
     ) -> Float[Tensor, "*batch rows"]:
         """The product with each vector."""
-        return F.linear(x.bfloat16(), self.weight).to(x.dtype)
+        rows = x.flatten(0, -2).bfloat16()
+        product = torch._weight_int8pack_mm(rows, self.numbers, self.scale)
+        return product.view(*x.shape[:-1], -1).to(x.dtype)
 
 
 def keep_packed(model: ModernLanguageModel, path: str | Path) -> None:
     """Let a model multiply by the weights of its file as they are kept.
 
     Its four-bit matrices stay in four bits; the logits' matrix, which the
-    file has in eight, is taken in 16. The model is changed in place, without
+    file has in eight with a scale for 32 weights, gets a scale for each row. The model is changed in place, without
     gradients. Models of other files, and on other devices than the CPU, stay
     as they are.
 
@@ -89,4 +94,4 @@ def keep_packed(model: ModernLanguageModel, path: str | Path) -> None:
         part = FourBitLinear(torch.from_numpy(np.array(blocks)))
         setattr(model.get_submodule(parent), last, part)
     if packed:
-        model.to_logits = HalfLinear(model.to_logits.weight)
+        model.to_logits = ByteLinear(model.to_logits.weight)
