@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 
@@ -60,7 +59,7 @@ class ByteLinear(nn.Module):
     def __init__(self, weight: Float[Tensor, "rows columns"]):
         super().__init__()
         scale = weight.detach().abs().amax(dim=1, keepdim=True) / 127
-        numbers = (weight.detach() / scale).round().to(torch.int8)
+        numbers = (weight.detach() / scale.clamp(1e-8)).round().to(torch.int8)
         self.register_buffer("numbers", numbers)
         self.register_buffer("scale", scale[:, 0].bfloat16())
 
@@ -76,10 +75,10 @@ class ByteLinear(nn.Module):
 def keep_packed(model: ModernLanguageModel, path: str | Path) -> None:
     """Let a model multiply by the weights of its file as they are kept.
 
-    Its four-bit matrices stay in four bits; the logits' matrix, which the
-    file has in eight with a scale for 32 weights, gets a scale for each row. The model is changed in place, without
-    gradients. Models of other files, and on other devices than the CPU, stay
-    as they are.
+    Its four-bit matrices stay in four bits. The logits' matrix stays in eight,
+    but gets one scale for each row, where the file has one for 32 weights. The
+    model is changed in place, without gradients. Models of other files, and on
+    other devices than the CPU, stay as they are.
 
     Args:
         model: as ``load_gguf`` has read it.
