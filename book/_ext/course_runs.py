@@ -18,6 +18,7 @@ SAYS = (
     "Some numbers and curves above come from long runs, whose results are "
     "stored in `experiments/results`. These commands make them anew."
 )
+THEN = ", then "
 
 
 @functools.cache
@@ -28,6 +29,7 @@ def commands() -> dict[str, list[tuple[str, str]]]:
         if not line.startswith("| `"):
             continue
         run, _, made_by, read_in = line.strip("| ").split(" | ")
+        made_by = made_by.replace(THEN, say(THEN))
         for page in read_in.split(", "):
             found.setdefault(page, []).append((run, made_by))
     return found
