@@ -382,8 +382,8 @@ def measure(asked: tuple[str, str], seed: int, context: RunContext) -> Record:
     torch.set_num_threads(1)
     where, work = asked
     device = pick_device(where)
-    quiet = conditions if where == "cuda" else partial(
-        undisturbed, context.smoke
+    quiet = (
+        conditions if where == "cuda" else partial(undisturbed, context.smoke)
     )
     about, start = quiet(), time.perf_counter()
     found = WORKS[work](On(device, context))
