@@ -166,13 +166,15 @@ def profiled(on: On) -> Record:
     whole = max(sum(found.values()), 1e-9)
     one = torch.zeros(1, device=on.device)
     tiny = on.took(lambda: [one.add_(1.0) for _ in range(STARTED)])
-    return {
+    record = {
         "milliseconds": round(1000 * taken, 3),
-        "on the device": round(1000 * whole, 3),
         "operations": started(work),
         "microseconds to start one": round(1e6 * tiny / STARTED, 3),
         "shares": {kind: round(t / whole, 4) for kind, t in found.items()},
     }
+    if where == "device":  # the share of the time in which it does anything
+        record["computing"] = round(whole / taken, 4)
+    return record
 
 
 def padding(on: On) -> Record:
@@ -382,8 +384,8 @@ def measure(asked: tuple[str, str], seed: int, context: RunContext) -> Record:
     torch.set_num_threads(1)
     where, work = asked
     device = pick_device(where)
-    quiet = conditions if where == "cuda" else partial(
-        undisturbed, context.smoke
+    quiet = (
+        conditions if where == "cuda" else partial(undisturbed, context.smoke)
     )
     about, start = quiet(), time.perf_counter()
     found = WORKS[work](On(device, context))
