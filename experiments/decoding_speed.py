@@ -89,7 +89,15 @@ def growing(model: ModernLanguageModel, asked: Question) -> Step:
 
 
 def static(model: ModernLanguageModel, asked: Question) -> Step:
-    """With a cache whose shape stays; later positions are masked."""
+    """With a cache whose shape stays."""
+    write = static_writer(model, asked)
+    return lambda ids, position: write(ids, torch.tensor([position]))
+
+
+def static_writer(
+    model: ModernLanguageModel, asked: Question
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """The same, given the position as a tensor; later ones are masked."""
     config, size = model.config, asked.context + WARM + STEPS[asked.size]
     caches = []
     for _ in model.layers:
@@ -102,16 +110,17 @@ def static(model: ModernLanguageModel, asked: Question) -> Step:
     if asked.way == "compiled":
         of_layer = torch.compile(static_layer, dynamic=False)
 
-    def step(ids: Tensor, position: int) -> Tensor:
-        at = torch.tensor([position])
+    places = torch.arange(size)
+
+    def write(ids: Tensor, at: Tensor) -> Tensor:
         turns = rotations(at, config.d_head, config.rope_base)
-        mask = (torch.arange(size) <= position)[None]
+        mask = (places <= at)[None]
         x = model.embedding(ids)
         for layer, (keys, values) in zip(model.layers, caches, strict=True):
             x = of_layer(layer, x, turns, keys, values, at, mask)
         return model.to_logits(model.norm(x))
 
-    return step
+    return write
 
 
 def static_layer(layer, x, turns, keys, values, at, mask) -> Tensor:

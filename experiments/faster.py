@@ -13,6 +13,7 @@ and gives.
 
 import contextlib
 import ctypes
+import functools
 import os
 import random
 import statistics
@@ -30,6 +31,7 @@ from experiments.timing import peak, run_in_subprocess, undisturbed
 from transformer_course.batches.buckets import BucketedBatches
 from transformer_course.batches.pairs import (
     Batch,
+    IdPair,
     encode_pairs,
     padded_batch,
 )
@@ -64,21 +66,26 @@ class Way(NamedTuple):
 # --- the work ----------------------------------------------------------------
 
 
+@functools.cache
+def encoded() -> list[IdPair]:
+    """Sentences of the grammar, as ids."""
+    pairs = load_corpus("grammar").train.take(range(PAIRS))
+    tokenizer = Tokenizer.train([*pairs.src, *pairs.tgt], VOCABULARY, "word")
+    return encode_pairs(tokenizer, pairs, 128)
+
+
 def batches(shapes: bool, steps: int, seed: int = 0) -> list[Batch]:
-    """Sentences of the grammar, as most make batches or in a few shapes.
+    """Batches as most make them, or in a few shapes.
 
     Args:
         shapes: sentences of like lengths together.
         steps: number of batches.
         seed: which ones.
     """
-    pairs = load_corpus("grammar").train.take(range(PAIRS))
-    tokenizer = Tokenizer.train([*pairs.src, *pairs.tgt], VOCABULARY, "word")
-    ids = encode_pairs(tokenizer, pairs, 128)
     if shapes:
-        epoch = BucketedBatches(ids, TOKEN_BUDGET).epoch(0)
+        epoch = BucketedBatches(encoded(), TOKEN_BUDGET).epoch(0)
         return list(islice(epoch, seed * steps, (seed + 1) * steps))
-    drawn = random.Random(seed).sample(ids, ROWS * steps)
+    drawn = random.Random(seed).sample(encoded(), ROWS * steps)
     starts = range(0, len(drawn), ROWS)
     return [padded_batch(drawn[start : start + ROWS]) for start in starts]
 

@@ -108,6 +108,19 @@ def test_what_is_not_understood_is_said(client, settings, told):
         client.chat.completions.create(**given)
 
 
+def test_a_call_that_fails_is_told_and_the_next_one_answered(client, used):
+    def fail(*_):
+        raise RuntimeError("no memory\nat all")
+
+    hook = used.model.embedding.register_forward_pre_hook(fail)
+    with pytest.raises(openai.InternalServerError, match="no memory at all"):
+        ask(client, timeout=20)
+    with pytest.raises(openai.APIError, match="no memory at all"):
+        list(ask(client, stream=True, timeout=20))
+    hook.remove()
+    assert ask(client).choices
+
+
 def test_a_page_under_another_name_is_refused(client):
     with pytest.raises(openai.BadRequestError, match="400"):
         client.models.list(extra_headers={"Host": "example.org"})

@@ -52,7 +52,7 @@ def file():
 @pytest.fixture(scope="module")
 def used(file) -> TrainedModel:
     used = TrainedModel.load(file, "cpu")
-    keep_packed(used.model, file)
+    keep_packed(used.model)
     return used
 
 

@@ -80,7 +80,7 @@ def answering(*, packed: bool = True) -> Turn:
     """SmolLM2's answer, token by token, of a fixed number of tokens."""
     writer, tokenizer = load_gguf(smollm2_file())
     if packed:  # as the commands do it
-        keep_packed(writer, smollm2_file())
+        keep_packed(writer)
     ids = tokenizer.encode(work.prompt())[1:]  # the search puts bos before it
 
     def turn() -> Round:

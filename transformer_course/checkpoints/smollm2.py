@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from transformer_course import files
@@ -92,7 +91,9 @@ def smollm2_file() -> Path:
 def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
     """A model of Llama's kind, with its tokenizer, from a GGUF file.
 
-    It is where tensors are made by default.
+    It is where tensors are made by default. A part whose weights the file
+    has in four bits has them, too, as ``gguf_blocks``: bytes of Q4_1, (rows,
+    groups of 32 columns, 20).
 
     Args:
         path: of the file; its weights may have any type that the package
@@ -123,6 +124,10 @@ def load_gguf(path: str | Path) -> tuple[ModernLanguageModel, ByteBPE]:
         ) from error
     if config.tied:  # one parameter again
         model.to_logits.weight = model.embedding.weight
+    for name, tensor in _named(reader):
+        if tensor.tensor_type.name == "Q4_1":
+            blocks = tensor.data.reshape(len(tensor.data), -1, 20)
+            model.get_submodule(name).gguf_blocks = blocks
     model = model.to(torch.get_default_device()).eval()
     return model, _tokenizer(fields)
 
@@ -211,21 +216,6 @@ def _other_kind(name: str, found: Any, wanted: Any) -> CheckpointError:
         "of published decoders only SmolLM2 and others of its kind are read, "
         "such as smollm2."
     )
-
-
-def packed_weights(path: str | Path) -> Iterator[tuple[str, np.ndarray]]:
-    """The four-bit matrices as the file has them.
-
-    Yields:
-        The name of the part in our model, and GGUF's blocks of Q4_1 as bytes,
-        (rows, groups of 32 columns, 20).
-
-    Raises:
-        CheckpointError: as :func:`load_gguf`.
-    """
-    for name, tensor in _named(_read(Path(path))[0]):
-        if tensor.tensor_type.name == "Q4_1":
-            yield name, tensor.data.reshape(len(tensor.data), -1, 20)
 
 
 def _named(reader: Any) -> Iterator[tuple[str, Any]]:

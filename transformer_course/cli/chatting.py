@@ -69,7 +69,7 @@ def chat(
     if decoder:
         used = _computed_by(decoder, used)
     else:
-        keep_packed(used.model, used.path)
+        keep_packed(used.model)
     talk = Conversation(used, system or SYSTEM, _dropped)
     place = next(used.model.parameters()).device
     generator = torch.Generator(place).manual_seed(seed)

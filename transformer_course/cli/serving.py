@@ -48,7 +48,7 @@ def serve(
             "key: leave --host out, or add --anyone."
         )
     used = load(model, device)
-    keep_packed(used.model, used.path)
+    keep_packed(used.model)
     hosts = ("*",) if anyone else HERE
     app = endpoint(used, model.name, hosts, rows)
     uvicorn.run(app, host=host, port=port, log_level="warning")

@@ -170,10 +170,9 @@ def generate(
     checks.require_fits("seed", seed, checks.Seed)
     used = load(model, device, raw)
     used.require_output("text", "translation")
-    if used.path.suffix == ".gguf":
-        from transformer_course.fast.four_bits import keep_packed
+    from transformer_course.fast.four_bits import keep_packed
 
-        keep_packed(used.model, used.path)
+    keep_packed(used.model)
     warn(used.warnings([prompt], used.task.prompt_side))
     stream = stream or sys.stdout.isatty()
     texts = used.sample(

@@ -6,15 +6,10 @@ which reads them as they are; activations are rounded to bfloat16, and so are
 the two numbers that each group of 32 weights shares.
 """
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor, nn
-
-from transformer_course.checkpoints.smollm2 import packed_weights
-from transformer_course.models.modern import ModernLanguageModel
 
 GROUP = 32
 """Weights that share a scale and an offset."""
@@ -72,25 +67,23 @@ class ByteLinear(nn.Module):
         return product.view(*x.shape[:-1], -1).to(x.dtype)
 
 
-def keep_packed(model: ModernLanguageModel, path: str | Path) -> None:
+def keep_packed(model: nn.Module) -> None:
     """Let a model multiply by the weights of its file as they are kept.
 
-    Its four-bit matrices stay in four bits. The logits' matrix stays in eight,
-    but gets one scale for each row, where the file has one for 32 weights. The
-    model is changed in place, without gradients. Models of other files, and on
-    other devices than the CPU, stay as they are.
-
-    Args:
-        model: as ``load_gguf`` has read it.
-        path: of its file.
+    The four-bit matrices of ``load_gguf`` stay in four bits. The logits'
+    matrix stays in eight, but gets one scale for each row, where the file has
+    one for 32 weights. The model is changed in place, without gradients. Other
+    models, and those on other devices than the CPU, stay as they are.
     """
-    on_cpu = next(model.parameters()).device.type == "cpu"
-    if Path(path).suffix != ".gguf" or not on_cpu:
+    parts = [
+        (name, part.gguf_blocks)
+        for name, part in model.named_modules()
+        if hasattr(part, "gguf_blocks")
+    ]
+    if not parts or next(model.parameters()).device.type != "cpu":
         return
-    packed = list(packed_weights(path))
-    for name, blocks in packed:
+    for name, blocks in parts:
         parent, _, last = name.rpartition(".")
         part = FourBitLinear(torch.from_numpy(np.array(blocks)))
         setattr(model.get_submodule(parent), last, part)
-    if packed:
-        model.to_logits = ByteLinear(model.to_logits.weight)
+    model.to_logits = ByteLinear(model.to_logits.weight)

@@ -45,12 +45,14 @@ class Text:
         longest: most tokens that are written.
         pick: chooses a token from logits, (1, vocab).
         on_token: called with each token as it is written, eos included.
+        on_error: called with what ended it before its time.
     """
 
     ids: list[int]
     longest: int = 200
     pick: Pick = argmax
     on_token: Callable[[int], object] = lambda token: None
+    on_error: Callable[[Exception], object] = lambda error: None
     blocks: list[int] = field(default_factory=list)
     """Where the keys and values of its positions are kept."""
     read: int = 0
@@ -213,6 +215,17 @@ class Server:
                 if not self._take_in(self.waiting[0]):
                     break
         return bool(self.running or self.waiting)
+
+    def drop(self) -> list[Text]:
+        """Give all texts up, after a step that failed, and begin anew."""
+        texts = [*self.running, *self.waiting]
+        for text in texts:
+            self.blocks.give_back(text)
+        self.running.clear()
+        self.waiting.clear()
+        self.blocks.known.clear()  # what was kept last may be wrong
+        self.blocks.begins.clear()
+        return texts
 
     def _take_in(self, text: Text) -> bool:
         """Read a waiting text, if there is room for it and one token more."""

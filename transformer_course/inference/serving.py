@@ -11,6 +11,7 @@ import json
 import queue
 import threading
 import time
+import traceback
 from collections.abc import AsyncIterator
 from itertools import chain
 from typing import Any
@@ -56,7 +57,11 @@ DEFAULT_LENGTH = 500
 
 
 class Engine(threading.Thread):
-    """Writes the texts that it is given, all together, for ever."""
+    """Writes the texts that it is given, all together, for ever.
+
+    A call that fails ends the texts that were being written, whose clients
+    would otherwise wait for ever; the next text begins anew.
+    """
 
     def __init__(self, server: Server):
         super().__init__(daemon=True)
@@ -70,7 +75,12 @@ class Engine(threading.Thread):
                 self.server.add(self.arrived.get())
             while not self.arrived.empty():
                 self.server.add(self.arrived.get())
-            self.server.step()
+            try:
+                self.server.step()
+            except Exception as error:
+                traceback.print_exc()
+                for text in self.server.drop():
+                    text.on_error(error)
 
 
 class Chats:
@@ -106,8 +116,7 @@ class Chats:
             text, pieces, settings = self._text(asked)
             self.engine.server.check(text)
         except (ValueError, CourseError) as error:
-            told = {"message": str(error), "type": "invalid_request_error"}
-            return JSONResponse({"error": told}, 400)
+            return JSONResponse(_told(error, "invalid_request_error"), 400)
         self.engine.arrived.put(text)
         head = {
             "id": f"chatcmpl-{uuid4().hex}",
@@ -117,7 +126,10 @@ class Chats:
         if settings["stream"]:
             events = self._events(head, text, pieces)
             return StreamingResponse(events, media_type="text/event-stream")
-        written = [piece async for piece in self._pieces(text, pieces)]
+        try:
+            written = [piece async for piece in self._pieces(text, pieces)]
+        except Exception as error:
+            return JSONResponse(_told(error, "server_error"), 500)
         message = {"role": "assistant", "content": "".join(written)}
         choice = {"index": 0, "message": message, **_end(text)}
         made = len(text.ids) - text.prompt
@@ -151,24 +163,30 @@ class Chats:
         pick = argmax
         if heat != 0:
             pick = drawing(heat, top_p=top_p, generator=generator)
-        arrived: asyncio.Queue[int] = asyncio.Queue()
+        arrived: asyncio.Queue[int | Exception] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
-        def tell(token: int) -> None:
-            loop.call_soon_threadsafe(arrived.put_nowait, token)
+        def tell(what: int | Exception) -> None:
+            loop.call_soon_threadsafe(arrived.put_nowait, what)
 
         length = settings["max_completion_tokens"] or settings["max_tokens"]
-        text = Text(prompt, length or DEFAULT_LENGTH, pick, tell)
+        text = Text(prompt, length or DEFAULT_LENGTH, pick, tell, tell)
         return text, arrived, settings
 
     async def _pieces(
         self, text: Text, arrived: asyncio.Queue
     ) -> AsyncIterator[str]:
-        """What is written, as it is written."""
+        """What is written, as it is written.
+
+        Raises:
+            Exception: what ended it while it was written.
+        """
         shown = TextStreamer(self.tokenizer)
         try:
             for _ in range(text.longest):
                 token = await arrived.get()
+                if isinstance(token, Exception):
+                    raise token
                 if piece := shown.add(token):
                     yield piece
                 if token == EOS:
@@ -191,9 +209,13 @@ class Chats:
             )
 
         yield event({"role": "assistant", "content": ""})
-        async for piece in self._pieces(text, arrived):
-            yield event({"content": piece})
-        yield event({}, **_end(text))
+        try:
+            async for piece in self._pieces(text, arrived):
+                yield event({"content": piece})
+            yield event({}, **_end(text))
+        except Exception as error:
+            told = json.dumps(_told(error, "server_error"))
+            yield f"data: {told}\n\n"
         yield "data: [DONE]\n\n"
 
 
@@ -251,6 +273,12 @@ def _checked(asked: Any) -> tuple[list[Message], dict[str, Any]]:
             checks.require_fits(name, value, kind)
             settings[name] = value
     return messages, settings
+
+
+def _told(error: Exception, kind: str) -> dict[str, Any]:
+    """An error in a line, as clients of OpenAI read it."""
+    message = " ".join(str(error).split()) or type(error).__name__
+    return {"error": {"message": message, "type": kind}}
 
 
 def _end(text: Text) -> dict[str, str]:
