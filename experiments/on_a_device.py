@@ -1,10 +1,10 @@
 """What does one device do: a GPU beside one thread of a CPU?
 
 ``python -m experiments on-a-device`` measures the CPU, and with ``--only
-cuda`` a GPU, which takes less than four minutes. The work is the same on
-both, in 32 bits where nothing else is said (on a GPU without TF32). The
-smallest time of several counts, on one thread of a CPU in its own seconds, on
-a GPU by the clock, when all that was begun is done.
+cuda`` a GPU, in some minutes. The work is the same on both, in 32 bits where
+nothing else is said (on a GPU without TF32). The smallest time of several
+counts, on one thread of a CPU in its own seconds, on a GPU by the clock, when
+all that was begun is done.
 
 *profile*: a training step of the model of ``faster``: the shares of its kinds
 of operations, how many operations it starts, and what starting one takes.
