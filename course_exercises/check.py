@@ -153,8 +153,8 @@ def name_of(candidate: Any) -> str:
     if module.partition(".")[0] in PACKAGES:
         raise CourseError(
             say(
-                "This {name} comes from the package. Run the cell in which you "
-                "write your own, then this one.",
+                "This {name} comes from the package. Run the cell in which "
+                "you write your own, then this one.",
                 name=name,
             )
         )

@@ -33,9 +33,14 @@ MARK = re.compile(
 )
 WIDTH = 79
 """Columns of code."""
-_OPENS, _CLOSES = "（「『［", "、。，．！？：；）」』］ーぁぃぅぇぉっゃゅょッャュョ々"
+_OPENS, _CLOSES = (
+    "（「『［",
+    "、。，．！？：；）」』］ーぁぃぅぇぉっゃゅょッャュョ々",
+)
 _UNIT = re.compile(
-    rf" *[{_OPENS}]*(?:[ァ-ヺー]+|[^\x00-\u2e7f]|[^\s\u2e80-\uffff]+)[{_CLOSES}]*"
+    rf" *[{_OPENS}]*"
+    r"(?:[ァ-ヺー]+|[^\x00-\u2e7f]|[^\s\u2e80-\uffff]+)"
+    rf"[{_CLOSES}]*"
 )
 """What stays on one line."""
 

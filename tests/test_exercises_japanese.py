@@ -67,9 +67,9 @@ def test_what_is_stale_is_english(tmp_path):
 def code_of(source: str) -> str:
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            if ast.get_docstring(node):
-                node.body[0].value = ast.Constant("")
+        kinds = (ast.FunctionDef, ast.ClassDef)
+        if isinstance(node, kinds) and ast.get_docstring(node):
+            node.body[0].value = ast.Constant("")
     return ast.dump(tree)
 
 

@@ -59,24 +59,22 @@ def changed_input(
         return None
     names = say(" and ").join(f"`{name}`" for name in changed)
     return _mistake(
-            "changed_input",
-            "Your code changes its argument {names} in place. Whoever calls "
-            "it still needs that as it was: make a new one instead.",
-            names=names,
+        "changed_input",
+        "Your code changes its argument {names} in place. Whoever calls "
+        "it still needs that as it was: make a new one instead.",
+        names=names,
     )
 
 
-def _wrong_result(
-    value: Any, wanted: Any, part: str = ""
-) -> Mistake | None:
+def _wrong_result(value: Any, wanted: Any, part: str = "") -> Mistake | None:
     """A result of another type, shape or dtype, or a part of it."""
     name = part or say("result")
     if value is None and wanted is not None:
         return _mistake(
             "returned_none",
-                "Your {name} is None. Is there a `return`, on every way "
-                "through the code?",
-                name=name,
+            "Your {name} is None. Is there a `return`, on every way "
+            "through the code?",
+            name=name,
         )
     if isinstance(value, Tensor) and isinstance(wanted, Tensor):
         return _wrong_tensor(value, wanted, name)
@@ -87,19 +85,19 @@ def _wrong_result(
     if type(value).__name__ == "generator":
         return _mistake(
             "wrong_type",
-                "Your {name} is a generator. Is there a `yield` in place of a "
-                "`return`? The exercise asks for {wanted}.",
-                name=name,
-                wanted=show.kind(wanted),
+            "Your {name} is a generator. Is there a `yield` in place of a "
+            "`return`? The exercise asks for {wanted}.",
+            name=name,
+            wanted=show.kind(wanted),
         )
     if type(value) is not type(wanted):
         found, asked = show.kind(value), show.kind(wanted)
         return _mistake(
             "wrong_type",
-                "Your {name} is {found}; the exercise asks for {asked}.",
-                name=name,
-                found=found,
-                asked=asked,
+            "Your {name} is {found}; the exercise asks for {asked}.",
+            name=name,
+            found=found,
+            asked=asked,
         )
     return None
 
@@ -110,10 +108,10 @@ def _wrong_items(value: Any, wanted: Any, part: str) -> Mistake | None:
             return None  # a list of ids, say, may be of any length
         return _mistake(
             "wrong_number_of_results",
-                "Your {name} has {found} parts; the exercise asks for {asked}.",
-                name=part or say("result"),
-                found=len(value),
-                asked=len(wanted),
+            "Your {name} has {found} parts; the exercise asks for {asked}.",
+            name=part or say("result"),
+            found=len(value),
+            asked=len(wanted),
         )
     for number, items in enumerate(zip(value, wanted, strict=True), start=1):
         nth = say({1: "first", 2: "second", 3: "third"}.get(number, "{}th"))
@@ -130,26 +128,26 @@ def _wrong_tensor(value: Tensor, wanted: Tensor, name: str) -> Mistake | None:
     if value.shape != wanted.shape:
         return _mistake(
             "wrong_shape",
-                "Your {name} has the shape {found}; the exercise asks for "
-                "{asked}.",
-                name=name,
-                found=show.shape(value),
-                asked=show.shape(wanted),
+            "Your {name} has the shape {found}; the exercise asks for "
+            "{asked}.",
+            name=name,
+            found=show.shape(value),
+            asked=show.shape(wanted),
         )
     if value.dtype != wanted.dtype:
         return _mistake(
             "wrong_dtype",
-                "Your {name} holds {found}; the exercise asks for {asked}.",
-                name=name,
-                found=show.dtype(value),
-                asked=show.dtype(wanted),
+            "Your {name} holds {found}; the exercise asks for {asked}.",
+            name=name,
+            found=show.dtype(value),
+            asked=show.dtype(wanted),
         )
     if value.isnan().any() and not wanted.isnan().any():
         return _mistake(
             "not_a_number",
-                "Your {name} contains NaN: somewhere 0 is divided by 0, or "
-                "infinity is subtracted from infinity.",
-                name=name,
+            "Your {name} contains NaN: somewhere 0 is divided by 0, or "
+            "infinity is subtracted from infinity.",
+            name=name,
         )
     return None
 
@@ -165,17 +163,17 @@ def _not_repeated(
     if failure := found.again_failure:
         return _mistake(
             "gradients_fail",
-                "Your code works on plain tensors, but not on tensors that want "
-                "a gradient: {error}",
-                error=f"{failure.kind}: {failure.message}",
+            "Your code works on plain tensors, but not on tensors that want "
+            "a gradient: {error}",
+            error=f"{failure.kind}: {failure.message}",
         )
     if same(found.again, found.value, tolerance):
         return None
     return _mistake(
-            "not_repeated",
-            "Your code gives another result when it is called a second time "
-            "with the same input. Does it keep something, or draw random "
-            "numbers?"
+        "not_repeated",
+        "Your code gives another result when it is called a second time "
+        "with the same input. Does it keep something, or draw random "
+        "numbers?",
     )
 
 
@@ -190,23 +188,23 @@ def _wrong_gradients(
     if any(gradient.isnan().any() for gradient in found.gradients):
         return _mistake(
             "gradient_not_a_number",
-                "The gradient of your result contains NaN: one step of "
-                "training, and all the model's parameters are NaN. An infinity "
-                "or a division by zero on the way there is put right too late."
+            "The gradient of your result contains NaN: one step of "
+            "training, and all the model's parameters are NaN. An infinity "
+            "or a division by zero on the way there is put right too late.",
         )
     if any(gradient.any() for gradient in found.gradients):
         return _mistake(
             "wrong_gradient",
-                "The gradient of your result is not right: it does not flow "
-                "where it should, or flows where it should not. Is there a "
-                "`detach`, a `.data` or a `no_grad` too many, or one too few?"
+            "The gradient of your result is not right: it does not flow "
+            "where it should, or flows where it should not. Is there a "
+            "`detach`, a `.data` or a `no_grad` too many, or one too few?",
         )
     return _mistake(
-            "gradient_cut",
-            "No gradient flows back through your result, so that neither "
-            "weights of this part nor anything before it could learn. What "
-            "takes it out of the graph: `detach`, `.data`, `no_grad`, `item`, "
-            "NumPy, a new tensor made of old numbers?"
+        "gradient_cut",
+        "No gradient flows back through your result, so that neither "
+        "weights of this part nor anything before it could learn. What "
+        "takes it out of the graph: `detach`, `.data`, `no_grad`, `item`, "
+        "NumPy, a new tensor made of old numbers?",
     )
 
 
@@ -237,9 +235,9 @@ def wrong_parameters(found: set[str], wanted: set[str]) -> Mistake | None:
         if names
     ]
     return _mistake(
-            "wrong_parameters",
-            "Your class has other parameters than it was given. To be "
-            "checked, it gets fixed weights by their names. {which} Keep the "
-            "names of the `__init__` that was given.",
-            which=" ".join(parts),
+        "wrong_parameters",
+        "Your class has other parameters than it was given. To be "
+        "checked, it gets fixed weights by their names. {which} Keep the "
+        "names of the `__init__` that was given.",
+        which=" ".join(parts),
     )

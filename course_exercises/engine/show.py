@@ -158,13 +158,13 @@ def _first_difference(expected: Any, found: Any) -> str:
     one, other = (numbers(v[place], digits=6) for v in (expected, found))
     index = ", ".join(map(str, place))
     return "\n" + say(
-            "{count} of {total} numbers differ, first [{index}]: expected "
-            "{expected}, yours {yours}",
-            count=len(where),
-            total=expected.numel(),
-            index=index,
-            expected=one,
-            yours=other,
+        "{count} of {total} numbers differ, first [{index}]: expected "
+        "{expected}, yours {yours}",
+        count=len(where),
+        total=expected.numel(),
+        index=index,
+        expected=one,
+        yours=other,
     )
 
 
