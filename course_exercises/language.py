@@ -33,14 +33,10 @@ MARK = re.compile(
 )
 WIDTH = 79
 """Columns of code."""
-_OPENS, _CLOSES = (
-    "（「『［",
-    "、。，．！？：；）」』］ーぁぃぅぇぉっゃゅょッャュョ々",
-)
 _UNIT = re.compile(
-    rf" *[{_OPENS}]*"
-    r"(?:[ァ-ヺー]+|[^\x00-\u2e7f]|[^\s\u2e80-\uffff]+)"
-    rf"[{_CLOSES}]*"
+    r" *[（「『［]*"
+    r"(?:[ァ-ヺー]+|[一-鿿々]+|[^\s\u2e80-\uffff]+|[^\x00-\u2e7f])"
+    r"[ぁ-ゖー]*[、。，．！？：；）」』］]*"
 )
 """What stays on one line."""
 

@@ -76,7 +76,7 @@ def _verdict(
 
 def correct(exercise: Exercise, expected: Sequence[Outcome]) -> Verdict:
     """Say what "correct" means: the inputs, and what was compared."""
-    notes = "; ".join(map(exercise.note, exercise.cases))
+    notes = say("; ").join(map(exercise.note, exercise.cases))
     has_gradients = any(outcome.gradients for outcome in expected)
     compared = say("values, shapes, kinds of number")
     compared += say(", gradients") if has_gradients else ""
