@@ -25,7 +25,7 @@
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
 #              --unsafe, for `make release`: --no-solutions, and for
 #              `make exams`: --only 04 06 --points 30 --seed 1
-#   EDITION    the language of the book: en or ja        (en)
+#   EDITION    the language of the book and of the exercises: en or ja  (en)
 #   ONLY       of the Japanese one these pages alone, such as "index 04"; the
 #              others have their headings                (all)
 #   REPO       the address of the repository: buttons to edit and to launch
@@ -56,6 +56,7 @@ MUTMUT := $(VENV)/.mutmut
 GRADING ?= grading
 export SITE_URL REPO
 EDITION ?= en
+export TRANSFORMER_COURSE_LANGUAGE := $(EDITION)
 SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
 PYTEST := $(BIN)/python -m pytest

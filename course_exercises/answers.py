@@ -2,6 +2,7 @@
 
 import re
 
+from course_exercises.language import beside, translated
 from course_exercises.names import ASSIGNMENTS
 
 SECTION = re.compile(r"^## (\w+)\n+(.*?)(?=^## |\Z)", re.M | re.S)
@@ -20,7 +21,10 @@ def model_answers(assignment: str) -> dict[str, str]:
     if not path.is_file():  # a lecturer's own assignment
         return {}
     sections = SECTION.findall(path.read_text(encoding="utf-8"))
-    return {question: text.strip() for question, text in sections}
+    return {
+        question: translated(beside(path), question, text.strip())
+        for question, text in sections
+    }
 
 
 def find_answer(question: str) -> str | None:

@@ -15,6 +15,7 @@ from course_exercises.answers import find_answer
 from course_exercises.contents import EXERCISES, find
 from course_exercises.engine.messages import paragraph
 from course_exercises.engine.verdict import Answer, ModelAnswer, Verdict
+from course_exercises.language import say
 from transformer_course.errors import CourseError, MissingPackage
 
 try:
@@ -43,7 +44,7 @@ def answers(function: Callable[..., Answer]) -> Callable[..., Answer]:
         try:
             return function(*args)
         except (CourseError, PayloadError) as error:
-            return Verdict(paragraph(str(error)), "refused")
+            return Verdict(paragraph(say(str(error))), "refused")
 
     return wrapped
 
@@ -77,9 +78,15 @@ def hint(candidate: Any) -> Answer:
     _hints_given[exercise.name] += 1
     count = len(exercise.hints)
     if number >= count:
-        more = WITHHELD if _withheld else SHOWN.format(name=exercise.name)
-        return Answer(f"There are no more hints. {more}")
-    text = f"Hint {number + 1} of {count}: {exercise.hints[number]}"
+        more = WITHHELD if _withheld else SHOWN
+        more = say(more, name=exercise.name)
+        return Answer(say("There are no more hints. {more}", more=more))
+    text = say(
+        "Hint {number} of {count}: {hint}",
+        number=number + 1,
+        count=count,
+        hint=exercise.words(f"hint-{number + 1}", exercise.hints[number]),
+    )
     return Answer(paragraph(text))
 
 
@@ -92,7 +99,7 @@ def solution(candidate: Any) -> Answer:
             then it is the model answer.
     """
     if _withheld:
-        return Answer(WITHHELD)
+        return Answer(say(WITHHELD))
     if isinstance(candidate, str) and (answer := find_answer(candidate)):
         return ModelAnswer(answer)
     return Answer(find(name_of(candidate)).source)
@@ -131,16 +138,24 @@ def name_of(candidate: Any) -> str:
     if name is None or not callable(candidate):
         made_of = type(candidate).__name__
         raise CourseError(
-            "Give the class itself, not an object made of it: "
-            f"check({made_of}), without arguments."
+            say(
+                "Give the class itself, not an object made of it: "
+                "check({name}), without arguments.",
+                name=made_of,
+            )
             if made_of in EXERCISES
-            else "Give the function itself, not what it returns: "
-            "check(causal_mask), without arguments."
+            else say(
+                "Give the function itself, not what it returns: "
+                "check(causal_mask), without arguments."
+            )
         )
     module = getattr(candidate, "__module__", None) or ""
     if module.partition(".")[0] in PACKAGES:
         raise CourseError(
-            f"This {name} comes from the package. Run the cell in which you "
-            "write your own, then this one."
+            say(
+                "This {name} comes from the package. Run the cell in which "
+                "you write your own, then this one.",
+                name=name,
+            )
         )
     return name

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from course_exercises.engine.exercise import Exercise
+from course_exercises.language import say
 from course_exercises.names import MODULES
 from transformer_course.errors import CourseError
 
@@ -30,12 +31,18 @@ def find(name: str) -> Exercise:
     """
     if name not in EXERCISES:
         all_names = ", ".join(EXERCISES)
-        near = " or ".join(get_close_matches(name, EXERCISES))
+        near = say(" or ").join(get_close_matches(name, EXERCISES))
         raise NoSuchExercise(
-            f"no exercise is called {name!r}. "
-            + (f"Is it {near}? " if near else f"There are: {all_names}. ")
-            + "Give the function itself, under the name that the exercise "
-            "gave it."
+            say("no exercise is called {name}. ", name=repr(name))
+            + (
+                say("Is it {near}? ", near=near)
+                if near
+                else say("There are: {names}. ", names=all_names)
+            )
+            + say(
+                "Give the function itself, under the name that the exercise "
+                "gave it."
+            )
         )
     return EXERCISES[name]
 

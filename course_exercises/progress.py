@@ -4,6 +4,7 @@ import json
 from datetime import date
 from pathlib import Path
 
+from course_exercises.language import say
 from course_exercises.names import MODULES
 from transformer_course import files
 from transformer_course.errors import CourseError
@@ -74,7 +75,10 @@ def overview(path: Path) -> str:
         number, _, title = chapter.partition("_")
         lines.append(f"{number} {title.replace('_', ' ')}")
         for name in modules:
-            lines.append(f"    {name:32}{'done' if name in done else '-'}")
+            mark = say("done") if name in done else "-"
+            lines.append(f"    {name:32}{mark}")
             names.append(name)
     count = sum(name in done for name in names)
-    return "\n".join([*lines, f"{count} of {len(names)} exercises done"])
+    said = "{count} of {total} exercises done"
+    lines.append(say(said, count=count, total=len(names)))
+    return "\n".join(lines)

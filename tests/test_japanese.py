@@ -12,6 +12,7 @@ from built_book import BOOK, ROOT, build_project
 from docutils.nodes import make_id
 from lxml import html
 
+from course_exercises.language import digest_of
 from tools.translate import __main__ as translate
 from tools.translate import pieces, tree
 from tools.translate.rules import broken
@@ -86,7 +87,7 @@ def texts(tmp_path, monkeypatch):
 def test_what_is_stale_is_english_with_a_note(texts):
     english = pieces.pieces_of("04_attention")
     path = texts / "04_attention.md"
-    mark = pieces.digest_of(english["soft"])
+    mark = digest_of(english["soft"])
     fresh = f"<!-- soft {mark} -->\n\n平均です。\n"
     path.write_text(fresh, "utf-8")
     assert tree.Edition("04_attention").text("soft") == "平均です。"

@@ -29,6 +29,13 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_exercises.contents import find
 from course_exercises.engine.exercise import Exercise
+from course_exercises.language import (
+    VARIABLE,
+    beside,
+    language,
+    say,
+    translated,
+)
 from tools.refresh_outputs import FIXED_METADATA
 from transformer_course import files
 
@@ -79,7 +86,8 @@ SPLIT = re.compile(
 
 def find_sources() -> list[Path]:
     """The assignment of each chapter that has one."""
-    return sorted(SOURCES.glob("*.md"))
+    found = sorted(SOURCES.glob("*.md"))
+    return [path for path in found if "." not in path.stem]
 
 
 def read_parts(path: Path) -> list[Part]:
@@ -107,7 +115,13 @@ def learner_notebook(path: Path) -> NotebookNode:
     """The notebook of an assignment, as a learner gets it."""
     cells: list[NotebookNode] = []
     for number, part in enumerate(read_parts(path)):
-        cells += learner_cells(part, f"part-{number}")
+        name = f"part-{number}"
+        if isinstance(part, Prose):
+            part = Prose(translated(beside(path), name, part.text))
+        cells += learner_cells(part, name)
+    if language() != "en":
+        first = next(cell for cell in cells if cell.cell_type == "code")
+        first.source = f"%env {VARIABLE}={language()}\n{first.source}"
     notebook = new_notebook(cells=cells, metadata=FIXED_METADATA)
     nbformat.validate(notebook)
     return notebook
@@ -128,9 +142,10 @@ def learner_cells(part: Part, name: str) -> list[NotebookNode]:
                 ),
             ]
         case Question(question, _):
-            offer = f'# when yours is written: solution("{question}")'
+            shown = f'solution("{question}")'
+            offer = say("# when yours is written: {solution}", solution=shown)
             return [
-                new_markdown_cell(PLACE, id=question),
+                new_markdown_cell(say(PLACE), id=question),
                 new_code_cell(offer, id=f"{question}-answer"),
             ]
 
@@ -138,7 +153,7 @@ def learner_cells(part: Part, name: str) -> list[NotebookNode]:
 def check_source(exercise: Exercise) -> str:
     """The cell under a stub: one line, or two where the name is long."""
     check = f"check({exercise.name})"
-    stuck = f"# stuck? hint({exercise.name})"
+    stuck = say("# stuck? {hint}", hint=f"hint({exercise.name})")
     line = f"{check}  {stuck}"
     return line if len(line) <= 79 else f"{check}\n{stuck}"
 

@@ -23,6 +23,7 @@ from course_exercises.engine.mistakes import (
     pairs_of,
     source_lines,
 )
+from course_exercises.language import beside, label, told, translated
 
 Decorated = TypeVar("Decorated", bound=Implementation)
 
@@ -119,16 +120,32 @@ class Exercise:
         bound.apply_defaults()
         return dict(bound.arguments)
 
-    @cached_property
+    @property
+    def texts(self) -> Path:
+        """The file of its hints and mistakes."""
+        file = sys.modules[self.solution.__module__].__file__
+        return Path(file or "none").with_suffix(".mistakes.md")
+
+    def words(self, name: str, english: str) -> str:
+        """A text of its file, in the learner's language."""
+        return translated(beside(self.texts), name, english)
+
+    def note(self, given: Case) -> str:
+        """What is said of a case, in the learner's language."""
+        return label(beside(self.texts), given.note)
+
+    @property
     def source(self) -> str:
         """The solution, as it is shown to a learner who asks for it."""
         lines = source_lines(self.solution)
-        return "\n".join(x for x in lines if x.strip() not in (BEGIN, END))
+        kept = (line for line in lines if line.strip() not in (BEGIN, END))
+        return told("\n".join(kept), beside(self.texts))
 
-    @cached_property
+    @property
     def stub(self) -> str:
         """The solution without the part that the learner is to write."""
-        return stub_of("\n".join(source_lines(self.solution)))
+        source = "\n".join(source_lines(self.solution))
+        return told(stub_of(source), beside(self.texts))
 
     @cached_property
     def pairs(

@@ -4,7 +4,7 @@ Each function compares what was found in one case with what was expected, and
 returns a ``Mistake`` or None.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
@@ -13,6 +13,7 @@ from course_exercises.candidate.outcome import Outcome
 from course_exercises.candidate.values import is_number, same, tensors_in
 from course_exercises.engine import show
 from course_exercises.engine.mistakes import Mistake
+from course_exercises.language import say
 
 GRADIENT_TOLERANCE = 10
 """The tolerance of gradients, as a multiple of that of results."""
@@ -41,6 +42,10 @@ def find_generic_mistake(
     )
 
 
+def _mistake(kind: str, english: str, /, **values: Any) -> Mistake:
+    return Mistake(kind, say(english, **values))
+
+
 def changed_input(
     found: Outcome, expected: Outcome, arguments: Sequence[str]
 ) -> Mistake | None:
@@ -52,86 +57,99 @@ def changed_input(
     ]
     if not changed:
         return None
-    names = " and ".join(f"`{name}`" for name in changed)
-    return Mistake(
+    names = say(" and ").join(f"`{name}`" for name in changed)
+    return _mistake(
         "changed_input",
-        f"Your code changes its argument {names} in place. Whoever calls it "
-        "still needs that as it was: make a new one instead.",
+        "Your code changes its argument {names} in place. Whoever calls "
+        "it still needs that as it was: make a new one instead.",
+        names=names,
     )
 
 
-def _wrong_result(
-    value: Any, wanted: Any, name: str = "result"
-) -> Mistake | None:
-    """A result of another type, shape or dtype."""
+def _wrong_result(value: Any, wanted: Any, part: str = "") -> Mistake | None:
+    """A result of another type, shape or dtype, or a part of it."""
+    name = part or say("result")
     if value is None and wanted is not None:
-        return Mistake(
+        return _mistake(
             "returned_none",
-            f"Your {name} is None. Is there a `return`, on every way "
+            "Your {name} is None. Is there a `return`, on every way "
             "through the code?",
+            name=name,
         )
     if isinstance(value, Tensor) and isinstance(wanted, Tensor):
         return _wrong_tensor(value, wanted, name)
     if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
-        return _wrong_items(value, wanted, name)
+        return _wrong_items(value, wanted, part)
     if is_number(value) and isinstance(wanted, float):
         return None
     if type(value).__name__ == "generator":
-        return Mistake(
+        return _mistake(
             "wrong_type",
-            f"Your {name} is a generator. Is there a `yield` in place of a "
-            f"`return`? The exercise asks for {show.kind(wanted)}.",
+            "Your {name} is a generator. Is there a `yield` in place of a "
+            "`return`? The exercise asks for {wanted}.",
+            name=name,
+            wanted=show.kind(wanted),
         )
     if type(value) is not type(wanted):
-        return _asked("wrong_type", name, "is", show.kind, value, wanted)
+        found, asked = show.kind(value), show.kind(wanted)
+        return _mistake(
+            "wrong_type",
+            "Your {name} is {found}; the exercise asks for {asked}.",
+            name=name,
+            found=found,
+            asked=asked,
+        )
     return None
 
 
-def _wrong_items(value: Any, wanted: Any, name: str) -> Mistake | None:
+def _wrong_items(value: Any, wanted: Any, part: str) -> Mistake | None:
     if len(value) != len(wanted):
         if not any(True for _ in tensors_in(wanted)):
             return None  # a list of ids, say, may be of any length
-        return Mistake(
+        return _mistake(
             "wrong_number_of_results",
-            f"Your {name} has {len(value)} parts; the exercise asks for "
-            f"{len(wanted)}.",
+            "Your {name} has {found} parts; the exercise asks for {asked}.",
+            name=part or say("result"),
+            found=len(value),
+            asked=len(wanted),
         )
     for number, items in enumerate(zip(value, wanted, strict=True), start=1):
-        nth = {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
-        part = f"{nth} result" if name == "result" else f"{name}'s {nth} part"
-        if mistake := _wrong_result(*items, part):
+        nth = say({1: "first", 2: "second", 3: "third"}.get(number, "{}th"))
+        nth = nth.format(number)
+        inner = say("{nth} result", nth=nth)
+        if part:
+            inner = say("{whole}'s {nth} part", whole=part, nth=nth)
+        if mistake := _wrong_result(*items, inner):
             return mistake
     return None
 
 
 def _wrong_tensor(value: Tensor, wanted: Tensor, name: str) -> Mistake | None:
     if value.shape != wanted.shape:
-        has = "has the shape"
-        return _asked("wrong_shape", name, has, show.shape, value, wanted)
+        return _mistake(
+            "wrong_shape",
+            "Your {name} has the shape {found}; the exercise asks for "
+            "{asked}.",
+            name=name,
+            found=show.shape(value),
+            asked=show.shape(wanted),
+        )
     if value.dtype != wanted.dtype:
-        return _asked("wrong_dtype", name, "holds", show.dtype, value, wanted)
+        return _mistake(
+            "wrong_dtype",
+            "Your {name} holds {found}; the exercise asks for {asked}.",
+            name=name,
+            found=show.dtype(value),
+            asked=show.dtype(wanted),
+        )
     if value.isnan().any() and not wanted.isnan().any():
-        return Mistake(
+        return _mistake(
             "not_a_number",
-            f"Your {name} contains NaN: somewhere 0 is divided by 0, or "
+            "Your {name} contains NaN: somewhere 0 is divided by 0, or "
             "infinity is subtracted from infinity.",
+            name=name,
         )
     return None
-
-
-def _asked(
-    mistake: str,
-    name: str,
-    has: str,
-    what: Callable[[Any], str],
-    value: Any,
-    wanted: Any,
-) -> Mistake:
-    return Mistake(
-        mistake,
-        f"Your {name} {has} {what(value)}; the exercise asks for "
-        f"{what(wanted)}.",
-    )
 
 
 def _not_repeated(
@@ -143,17 +161,19 @@ def _not_repeated(
     ):
         return None
     if failure := found.again_failure:
-        return Mistake(
+        return _mistake(
             "gradients_fail",
             "Your code works on plain tensors, but not on tensors that want "
-            f"a gradient: {failure.kind}: {failure.message}",
+            "a gradient: {error}",
+            error=f"{failure.kind}: {failure.message}",
         )
     if same(found.again, found.value, tolerance):
         return None
-    return Mistake(
+    return _mistake(
         "not_repeated",
-        "Your code gives another result when it is called a second time with "
-        "the same input. Does it keep something, or draw random numbers?",
+        "Your code gives another result when it is called a second time "
+        "with the same input. Does it keep something, or draw random "
+        "numbers?",
     )
 
 
@@ -166,25 +186,25 @@ def _wrong_gradients(
     ):
         return None
     if any(gradient.isnan().any() for gradient in found.gradients):
-        return Mistake(
+        return _mistake(
             "gradient_not_a_number",
-            "The gradient of your result contains NaN: one step of training, "
-            "and all the model's parameters are NaN. An infinity or a "
-            "division by zero on the way there is put right too late.",
+            "The gradient of your result contains NaN: one step of "
+            "training, and all the model's parameters are NaN. An infinity "
+            "or a division by zero on the way there is put right too late.",
         )
     if any(gradient.any() for gradient in found.gradients):
-        return Mistake(
+        return _mistake(
             "wrong_gradient",
-            "The gradient of your result is not right: it does not flow where "
-            "it should, or flows where it should not. Is there a `detach`, a "
-            "`.data` or a `no_grad` too many, or one too few?",
+            "The gradient of your result is not right: it does not flow "
+            "where it should, or flows where it should not. Is there a "
+            "`detach`, a `.data` or a `no_grad` too many, or one too few?",
         )
-    return Mistake(
+    return _mistake(
         "gradient_cut",
-        "No gradient flows back through your result, so that neither weights "
-        "of this part nor anything before it could learn. What takes it out "
-        "of the graph: `detach`, `.data`, `no_grad`, `item`, NumPy, a new "
-        "tensor made of old numbers?",
+        "No gradient flows back through your result, so that neither "
+        "weights of this part nor anything before it could learn. What "
+        "takes it out of the graph: `detach`, `.data`, `no_grad`, `item`, "
+        "NumPy, a new tensor made of old numbers?",
     )
 
 
@@ -207,16 +227,17 @@ def wrong_parameters(found: set[str], wanted: set[str]) -> Mistake | None:
     if found == wanted:
         return None
     parts = [
-        f"{what}: {', '.join(sorted(names))}."
+        say(what, names=", ".join(sorted(names)))
         for what, names in [
-            ("It lacks", wanted - found),
-            ("Not asked for", found - wanted),
+            ("It lacks: {names}.", wanted - found),
+            ("Not asked for: {names}.", found - wanted),
         ]
         if names
     ]
-    return Mistake(
+    return _mistake(
         "wrong_parameters",
-        "Your class has other parameters than it was given. To be checked, "
-        f"it gets fixed weights by their names. {' '.join(parts)} Keep the "
+        "Your class has other parameters than it was given. To be "
+        "checked, it gets fixed weights by their names. {which} Keep the "
         "names of the `__init__` that was given.",
+        which=" ".join(parts),
     )

@@ -23,6 +23,7 @@ from course_exercises.engine.exercise import (
 from course_exercises.engine.match import Example
 from course_exercises.engine.mistakes import Mistake
 from course_exercises.engine.verdict import Kind, Verdict
+from course_exercises.language import fill, language, say
 from transformer_course.files import encodable
 
 PRINTED_LINES = 6
@@ -45,7 +46,10 @@ NO_HYPHENS = {"width": show.WIDTH, "break_on_hyphens": False}
 
 def paragraph(text: str) -> str:
     """Fill one paragraph to the width of a verdict."""
-    return textwrap.fill(" ".join(text.split()), **NO_HYPHENS)
+    text = " ".join(text.split())
+    if language() != "en":
+        return fill(text, show.WIDTH)
+    return textwrap.fill(text, **NO_HYPHENS)
 
 
 def prose(docstring: str) -> str:
@@ -72,16 +76,21 @@ def _verdict(
 
 def correct(exercise: Exercise, expected: Sequence[Outcome]) -> Verdict:
     """Say what "correct" means: the inputs, and what was compared."""
-    notes = "; ".join(case.note for case in exercise.cases)
+    notes = say("; ").join(map(exercise.note, exercise.cases))
     has_gradients = any(outcome.gradients for outcome in expected)
-    compared = "values, shapes, kinds of number"
-    compared += ", gradients" if has_gradients else ""
-    tried = (
-        f"Tried on {len(exercise.tried)} inputs: {notes}; and {DRAWN} random "
-        f"ones. Compared: {compared}. A second call gave the same, and no "
-        "input was changed."
+    compared = say("values, shapes, kinds of number")
+    compared += say(", gradients") if has_gradients else ""
+    tried = say(
+        "Tried on {number} inputs: {notes}; and {drawn} random ones. "
+        "Compared: {compared}. A second call gave the same, and no input was "
+        "changed.",
+        number=len(exercise.tried),
+        notes=notes,
+        drawn=DRAWN,
+        compared=compared,
     )
-    return _verdict(exercise, "correct", "", "correct.", paragraph(tried))
+    first = say("correct.")
+    return _verdict(exercise, "correct", "", first, paragraph(tried))
 
 
 def unwritten(exercise: Exercise) -> Verdict:
@@ -90,23 +99,28 @@ def unwritten(exercise: Exercise) -> Verdict:
         exercise,
         "unwritten",
         "",
-        "not written yet. Put your code in place of the line that raises "
-        "NotImplementedError, run that cell, then this one.",
+        say(
+            "not written yet. Put your code in place of the line that raises "
+            "NotImplementedError, run that cell, then this one."
+        ),
     )
 
 
 def no_python(exercise: Exercise, problem: str) -> Verdict:
     """A part of a file whose text is no Python."""
-    return _verdict(
-        exercise, "error", "SyntaxError", "this is no Python yet.", problem
-    )
+    first = say("this is no Python yet.")
+    return _verdict(exercise, "error", "SyntaxError", first, problem)
 
 
 def missing(exercise: Exercise, renamed: str) -> Verdict:
     """A part that a file does not have, and what may be meant to be it."""
-    text = "it is not in your file."
+    text = say("it is not in your file.")
     if renamed:
-        text += f" Is {renamed} meant to be it? Call it {exercise.name}."
+        text += say(
+            " Is {renamed} meant to be it? Call it {name}.",
+            renamed=renamed,
+            name=exercise.name,
+        )
     return _verdict(exercise, "unwritten", "missing", text)
 
 
@@ -116,17 +130,22 @@ def file_fails(exercise: Exercise, failure: Failure) -> Verdict:
         exercise,
         "error",
         failure.kind,
-        "the file raises an error when it is loaded, outside its functions.",
+        say(
+            "the file raises an error when it is loaded, outside its "
+            "functions."
+        ),
         _failure(failure),
     )
 
 
 def wrong_kind(exercise: Exercise) -> Verdict:
     """A class in place of a function, or the reverse."""
-    kinds = ["a function", "a class"]
-    wanted, given = kinds[:: -1 if inspect.isclass(exercise.solution) else 1]
-    text = f"the exercise asks for {wanted}, and yours is {given}."
-    return _verdict(exercise, "generic", "wrong_kind", text)
+    text = (
+        "the exercise asks for a class, and yours is a function."
+        if inspect.isclass(exercise.solution)
+        else "the exercise asks for a function, and yours is a class."
+    )
+    return _verdict(exercise, "generic", "wrong_kind", say(text))
 
 
 def wrong_call(exercise: Exercise, signature: str) -> Verdict:
@@ -135,9 +154,12 @@ def wrong_call(exercise: Exercise, signature: str) -> Verdict:
         exercise,
         "generic",
         "wrong_arguments",
-        "its arguments are not those that the exercise asks for. Yours is "
-        f"{exercise.name}{signature}; it is called as "
-        f"{exercise.name}{signature_of(exercise.solution)}.",
+        say(
+            "its arguments are not those that the exercise asks for. Yours "
+            "is {yours}; it is called as {wanted}.",
+            yours=f"{exercise.name}{signature}",
+            wanted=f"{exercise.name}{signature_of(exercise.solution)}",
+        ),
     )
 
 
@@ -154,9 +176,17 @@ def error(exercise: Exercise, example: Example, count: int) -> Verdict:
         exercise,
         "error",
         failure.kind,
-        f"your code raises an error, on {_inputs(exercise, count)}.",
+        say(
+            "your code raises an error, on {inputs}.",
+            inputs=_inputs(exercise, count),
+        ),
         _failure(failure),
-        paragraph(f"The smallest of them ({example.case.note}):"),
+        paragraph(
+            say(
+                "The smallest of them ({note}):",
+                note=exercise.note(example.case),
+            )
+        ),
         _given(exercise, example.case),
     )
 
@@ -164,14 +194,16 @@ def error(exercise: Exercise, example: Example, count: int) -> Verdict:
 def _inputs(exercise: Exercise, count: int) -> str:
     """Write "every input", or "3 of 10 inputs"."""
     number = len(exercise.tried)
-    return "every input" if count == number else f"{count} of {number} inputs"
+    if count == number:
+        return say("every input")
+    return say("{count} of {number} inputs", count=count, number=number)
 
 
 def _failure(failure: Failure) -> str:
     """An error as Python prints it: type, message, line."""
     first = failure.message.partition("\n")[0]
     if failure.kind == "RecursionError":
-        first = "it calls itself, and never stops doing so"
+        first = say("it calls itself, and never stops doing so")
     text = textwrap.fill(
         f"{failure.kind}: {first}" if first else failure.kind,
         initial_indent="    ",
@@ -180,9 +212,9 @@ def _failure(failure: Failure) -> str:
     )
     if failure.line is None:
         return text
-    where = f"in line {failure.line}"
+    where = say("in line {line}", line=failure.line)
     if failure.function.isidentifier():  # not so: <lambda>, <listcomp>
-        where += f", in {failure.function}"
+        where += say(", in {function}", function=failure.function)
     return f"{text}\n    {where}:\n        {failure.source}"
 
 
@@ -192,12 +224,13 @@ def generic(exercise: Exercise, found: Mistake, example: Example) -> Verdict:
         same(value, example.expected.value, exercise.tolerance)
         for value in (example.found.value, example.found.again)
     )
-    but = ", though the result is" if is_right else ""
     return _verdict(
         exercise,
         "generic",
         found.name,
-        f"not right yet{but}.",
+        say("not right yet, though the result is.")
+        if is_right
+        else say("not right yet."),
         paragraph(found.text),
         _difference(exercise, example),
     )
@@ -213,16 +246,17 @@ def misconception(
         mistakes: one, or several that are made at once.
         example: a case that shows them.
     """
-    texts = [one.text for one in mistakes]
-    like = "a well-known mistake"
+    texts = [exercise.words(one.name, one.text) for one in mistakes]
+    like = say("a well-known mistake")
     if len(texts) > 1:
-        like = f"{NUMBERS[len(texts)]} mistakes at once"
+        number = say(NUMBERS[len(texts)])
+        like = say("{number} mistakes at once", number=number)
         texts = [f"{n}. {text}" for n, text in enumerate(texts, 1)]
     return _verdict(
         exercise,
         "misconception",
         " and ".join(one.name for one in mistakes),
-        f"not right yet. It behaves like {like}:",
+        say("not right yet. It behaves like {like}:", like=like),
         *map(prose, texts),
         _difference(exercise, example),
         section=next(one.section for one in mistakes if one.section),
@@ -243,14 +277,17 @@ def unknown(
         example: the case to show.
         count: the number of wrong cases.
     """
-    never = " and ".join(f"`{name}`" for name in ignored)
+    never = say(" and ").join(f"`{name}`" for name in ignored)
     return _verdict(
         exercise,
         "unknown",
         "",
-        f"not right yet. It differs on {_inputs(exercise, count)}, and we do "
-        "not recognise the mistake.",
-        f"Your code never uses {never}." if never else "",
+        say(
+            "not right yet. It differs on {inputs}, and we do not recognise "
+            "the mistake.",
+            inputs=_inputs(exercise, count),
+        ),
+        say("Your code never uses {never}.", never=never) if never else "",
         _difference(exercise, example),
         section=exercise.section,
     )
@@ -261,12 +298,16 @@ def _difference(exercise: Exercise, example: Example) -> str:
     case, found, expected = example
     if found.failure:
         result = _failure(found.failure)
-        result = f"expected\n{show.short(expected.value)}\nyours\n{result}"
+        value = show.short(expected.value)
+        result = f"{say('expected')}\n{value}\n{say('yours')}\n{result}"
     elif same(found.value, expected.value, exercise.tolerance):
         result = _gradients(found, expected)
     else:
         result = show.beside(expected.value, found.value)
-    where = f"The smallest of our inputs where it shows ({case.note}):"
+    where = say(
+        "The smallest of our inputs where it shows ({note}):",
+        note=exercise.note(case),
+    )
     return (
         f"{paragraph(where)}\n\n"
         f"{_given(exercise, case)}\n\n{textwrap.indent(result, '    ')}"
@@ -279,7 +320,7 @@ def _gradients(found: Outcome, expected: Outcome) -> str:
         return ""
     for one, other in zip_longest(expected.gradients, found.gradients):
         if not same(one, other, 1e-3):
-            return f"gradients\n{show.beside(one, other)}"
+            return f"{say('gradients')}\n{show.beside(one, other)}"
     return ""
 
 
@@ -288,9 +329,13 @@ def _given(exercise: Exercise, case: Case) -> str:
     text = show.assignments(exercise.arguments(case))
     if case.build:
         built = ", ".join(map(show.short, case.build))
-        text = f"built as {exercise.name}({built}), called with\n{text}"
+        called = say(
+            "built as {built}, called with", built=f"{exercise.name}({built})"
+        )
+        text = f"{called}\n{text}"
     if case.weights:
-        text += f"\nand with the weights\n{show.assignments(case.weights)}"
+        weights = show.assignments(case.weights)
+        text += f"\n{say('and with the weights')}\n{weights}"
     return textwrap.indent(text, "    ")
 
 
@@ -309,8 +354,12 @@ def limit(
         exercise,
         "limit",
         name,
-        LIMITS[name].format(seconds=seconds),
-        paragraph(f"It happened on this input ({case.note}):"),
+        say(LIMITS[name], seconds=seconds),
+        paragraph(
+            say(
+                "It happened on this input ({note}):", note=exercise.note(case)
+            )
+        ),
         _given(exercise, case),
     )
 
@@ -321,8 +370,12 @@ def not_carried(exercise: Exercise, why: str) -> Verdict:
         exercise,
         "refused",
         "",
-        "your code could not be brought to the process that checks it: "
-        f"{why}. {INSIDE}",
+        say(
+            "your code could not be brought to the process that checks it: "
+            "{why}. {advice}",
+            why=why,
+            advice=say(INSIDE),
+        ),
     )
 
 
@@ -338,9 +391,13 @@ def left_out(exercise: Exercise, names: dict[str, str]) -> Verdict:
         exercise,
         "refused",
         "",
-        "your code does not give the right result where it is checked, in "
-        "another process, to which not all that it may use could be brought: "
-        f"{each}. Whether it is right cannot be said. {INSIDE}",
+        say(
+            "your code does not give the right result where it is checked, "
+            "in another process, to which not all that it may use could be "
+            "brought: {each}. Whether it is right cannot be said. {advice}",
+            each=each,
+            advice=say(INSIDE),
+        ),
     )
 
 
@@ -358,7 +415,7 @@ def finished(verdict: Verdict, printed: str = "") -> Verdict:
         ]
         more = ["…"] if len(lines) > PRINTED_LINES else []
         lines = [f"    | {line}" for line in lines[:PRINTED_LINES] + more]
-        parts += ["", "Your code printed:", "", *lines]
+        parts += ["", say("Your code printed:"), "", *lines]
     text = encodable("\n".join(parts))
     if len(text) > MAX_TEXT:
         text = f"{text[:MAX_TEXT]} …"

@@ -5,8 +5,11 @@ import re
 from functools import cache
 from pathlib import Path
 
+from course_exercises.language import language, say, translated
+
 BOOK = Path(__file__).parents[2] / "book" / "en"
 """The chapters, in the course's folder; a wheel has none."""
+_HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.M)
 
 
 def reference(section: str) -> str:
@@ -16,10 +19,12 @@ def reference(section: str) -> str:
         section: page and anchor, as in ``06_masks#the-causal-mask``.
     """
     page, _, anchor = section.partition("#")
-    return (
-        f'Read again: chapter {page[:2]}, section "{title(section)}"\n'
-        f"            {page}.html#{anchor}"
+    said = say(
+        'Read again: chapter {chapter}, section "{title}"',
+        chapter=page[:2],
+        title=title(section),
     )
+    return f"{said}\n            {page}.html#{anchor}"
 
 
 def link(section: str) -> str:
@@ -28,24 +33,25 @@ def link(section: str) -> str:
     Without the chapters, the reference alone.
     """
     page = section.partition("#")[0]
-    if not _headings(page):
+    if not _headings(page, language()):
         return reference(section)
-    heading = _heading(section)
-    anchor = heading.replace(" ", "-")  # as Jupyter writes it
-    return (
-        f"Read again: chapter {page[:2]}, "
-        f"[{title(section)}](<../book/en/{page}.ipynb#{anchor}>)"
+    anchor = _heading(section, "en").replace(" ", "-")  # as Jupyter writes it
+    return say(
+        "Read again: chapter {chapter}, [{title}](<{address}>)",
+        chapter=page[:2],
+        title=title(section),
+        address=f"../book/en/{page}.ipynb#{anchor}",
     )
 
 
 def title(section: str) -> str:
     """A section's heading, or the words of its anchor without the book."""
-    return plain(_heading(section))
+    return plain(_heading(section, language()))
 
 
-def _heading(section: str) -> str:
+def _heading(section: str, edition: str) -> str:
     page, _, anchor = section.partition("#")
-    return _headings(page).get(anchor, anchor.replace("-", " "))
+    return _headings(page, edition).get(anchor, anchor.replace("-", " "))
 
 
 def plain(heading: str) -> str:
@@ -59,19 +65,21 @@ def plain(heading: str) -> str:
 
 
 @cache
-def _headings(page: str) -> dict[str, str]:
-    """A chapter's headings, by their anchors."""
+def _headings(page: str, edition: str) -> dict[str, str]:
+    """A chapter's headings in an edition, by their anchors."""
     path = BOOK / f"{page}.ipynb"
     if not path.is_file():
         return {}
     cells = json.loads(path.read_text("utf-8"))["cells"]
-    text = "\n".join(
-        "".join(cell["source"])
-        for cell in cells
-        if cell["cell_type"] == "markdown"
-    )
-    found = re.findall(r"^#{1,6} +(.+?) *$", text, re.M)
-    return {_anchor(heading): heading for heading in found}
+    found = {}
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            english = "".join(cell["source"])
+            file = BOOK.parent / edition / f"{page}.md"
+            said = translated(file, cell["id"], english)
+            pairs = zip(*map(_HEADING.findall, (english, said)), strict=False)
+            found |= {_anchor(heading): shown for heading, shown in pairs}
+    return found
 
 
 def _anchor(heading: str) -> str:

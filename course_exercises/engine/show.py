@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from course_exercises.candidate.values import differs, same
+from course_exercises.language import columns, say
 
 WIDTH = 76
 COLUMN = 36
@@ -19,17 +20,26 @@ list, the first are shown."""
 def kind(value: Any) -> str:
     """Describe the type of a value."""
     if isinstance(value, Tensor):
-        return f"a tensor of {dtype(value)}, shape {shape(value)}"
+        return say(
+            "a tensor of {dtype}, shape {shape}",
+            dtype=dtype(value),
+            shape=shape(value),
+        )
     if isinstance(value, np.ndarray):
-        return "a NumPy array"
+        return say("a NumPy array")
     if isinstance(value, list | tuple):
-        return f"a {type(value).__name__} of {len(value)}"
+        return say(
+            "a {kind} of {length}",
+            kind=type(value).__name__,
+            length=len(value),
+        )
     if value is None:
         return "None"
     if isinstance(value, str | int | float | bool):
         name = type(value).__name__
-        return f"an {name}" if name == "int" else f"a {name}"
-    return f"an object of class {type(value).__name__}"
+        article = "an {kind}" if name == "int" else "a {kind}"
+        return say(article, kind=name)
+    return say("an object of class {kind}", kind=type(value).__name__)
 
 
 def dtype(tensor: Tensor) -> str:
@@ -45,14 +55,15 @@ def shape(tensor: Tensor) -> str:
 def short(value: Any, width: int = WIDTH, digits: int = 3) -> str:
     """Format a value in a few lines."""
     if isinstance(value, Tensor):
-        about = f"shape {shape(value)}, {dtype(value)}"
+        about = f"{say('shape')} {shape(value)}, {dtype(value)}"
         if value.numel() > MAX_PRINTED:
             return about
         return f"{numbers(value, width, digits)}\n{about}"
     if isinstance(value, nn.Module):
-        return f"a {type(value).__name__}"
+        return say("a {kind}", kind=type(value).__name__).strip()
     if callable(value):
-        return f"the function {getattr(value, '__name__', 'given')}"
+        name = getattr(value, "__name__", "given")
+        return say("the function {name}", name=name)
     if isinstance(value, float):
         return f"{value:.{digits + 1}g}"
     if isinstance(value, list | tuple) and any(
@@ -70,7 +81,7 @@ def short(value: Any, width: int = WIDTH, digits: int = 3) -> str:
     try:
         text = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
     except Exception:  # such as that of a number of 10,000 digits
-        text = "something that cannot be shown"
+        text = say("something that cannot be shown")
     text = " ".join(text.split())
     # not textwrap.shorten, which leaves nothing of one long word
     return text if len(text) <= 5 * width else text[: 5 * width - 2] + " …"
@@ -119,13 +130,15 @@ def beside(expected: Any, found: Any) -> str:
 
 def _columns(expected: str, found: str) -> str:
     """Two texts side by side, or one below the other if they are wide."""
-    left, right = ["expected", *expected.splitlines()], ["yours"]
+    left, right = [say("expected"), *expected.splitlines()], [say("yours")]
     right += found.splitlines()
-    if max(map(len, left + right)) > COLUMN:
+    if max(map(columns, left + right)) > COLUMN:
         left, right = ("\n  ".join(lines) for lines in (left, right))
         return f"{left}\n{right}"
     pairs = zip_longest(left, right, fillvalue="")
-    return "\n".join(f"{a:{COLUMN + 2}}{b}".rstrip() for a, b in pairs)
+    return "\n".join(
+        f"{a}{' ' * (COLUMN + 2 - columns(a))}{b}".rstrip() for a, b in pairs
+    )
 
 
 def _first_difference(expected: Any, found: Any) -> str:
@@ -144,9 +157,14 @@ def _first_difference(expected: Any, found: Any) -> str:
     place = tuple(where[0].tolist())
     one, other = (numbers(v[place], digits=6) for v in (expected, found))
     index = ", ".join(map(str, place))
-    return (
-        f"\n{len(where)} of {expected.numel()} numbers differ, first "
-        f"[{index}]: expected {one}, yours {other}"
+    return "\n" + say(
+        "{count} of {total} numbers differ, first [{index}]: expected "
+        "{expected}, yours {yours}",
+        count=len(where),
+        total=expected.numel(),
+        index=index,
+        expected=one,
+        yours=other,
     )
 
 
@@ -157,7 +175,7 @@ def assignments(values: dict[str, Any]) -> str:
         if isinstance(value, Tensor) and value.numel() <= MAX_PRINTED:
             text = numbers(value)
             if value.dim() > 2:
-                text += f"   shape {shape(value)}"
+                text += f"   {say('shape')} {shape(value)}"
         else:
             text = short(value)
         lines.append(f"{name} = {_indent(text, len(name) + 3)}")

@@ -15,6 +15,7 @@ from typing import Any
 
 from course_exercises.engine import messages
 from course_exercises.engine.verdict import Verdict
+from course_exercises.language import say
 from course_exercises.path.file import LearnersFile, sources
 from course_exercises.path.parts import (
     NAMES,
@@ -194,4 +195,5 @@ def _without_trial(file: LearnersFile, name: str) -> Verdict:
         return messages.no_python(exercise_of(name), file.broken[name])
     if name in file.missing:
         return messages.missing(exercise_of(name), file.renamed(name))
-    return Verdict(f"{name}: not written yet.", "unwritten", name)
+    said = say("{name}: not written yet.", name=name)
+    return Verdict(said, "unwritten", name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
+from course_exercises.language import say
 from course_exercises.path.parts import (
     FILE,
     NAMES,
@@ -137,7 +138,9 @@ def parsed(path: Path, text: str) -> LearnersFile:
             name = match[1] or "" if match else ""
             what = getattr(error, "msg", str(error))
             broken.setdefault(
-                name, f"line {number}: {what}.\n\n        {shown}"
+                name,
+                say("line {number}: {what}.", number=number, what=what)
+                + f"\n\n        {shown}",
             )
             if not any(lines[first:last]):  # nothing is left to leave out
                 return LearnersFile(path, "", broken)

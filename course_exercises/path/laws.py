@@ -14,6 +14,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from course_exercises.language import say
+
 V, D, H, D_FF, N = SIZES = 100, 32, 4, 64, 2
 """Vocabulary, width, heads, inner width, layers."""
 
@@ -201,9 +203,10 @@ def broken_laws(kind: type[nn.Module]) -> dict[str, str]:
         try:
             law.holds(kind(*SIZES))
         except AssertionError as error:
-            found[law.holds.__name__] = law.broken.format(why=error)
+            found[law.holds.__name__] = say(law.broken, why=error)
         except Exception as error:
-            found[law.holds.__name__] = (
-                f"it cannot be tried: {type(error).__name__}: {error}"
+            found[law.holds.__name__] = say(
+                "it cannot be tried: {error}",
+                error=f"{type(error).__name__}: {error}",
             )
     return found

@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from course_exercises.engine.exercise import Exercise
+from course_exercises.language import beside, told
 from course_exercises.names import MODULES
 
 FILE = "my_transformer.py"
@@ -134,7 +135,7 @@ def _text(parts: Iterable[str]) -> str:
 def _frame(name: str) -> str:
     """What stands before the parts, or behind them."""
     path = Path(__file__).with_name(f"{name}.py.txt")
-    return path.read_text("utf-8").strip()
+    return told(path.read_text("utf-8"), beside(path)).strip()
 
 
 def _plain(source: str) -> str:

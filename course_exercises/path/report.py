@@ -8,6 +8,7 @@ from pathlib import Path
 
 from course_exercises.engine import reading
 from course_exercises.engine.verdict import Verdict
+from course_exercises.language import fill, language, say
 from course_exercises.path.file import LearnersFile
 from course_exercises.path.parts import (
     DECODER,
@@ -75,11 +76,13 @@ def table(
             verdict = verdicts[name]
             state = state_of(verdict)
             said = {
-                "right": "right",
-                "course": "not written yet: the course's stands in",
-                "wrong": f"wrong: {_in_words(verdict.mistake)}"
+                "right": say("right"),
+                "course": say("not written yet: the course's stands in"),
+                "wrong": say(
+                    "wrong: {mistake}", mistake=_in_words(verdict.mistake)
+                )
                 if verdict.mistake
-                else "wrong",
+                else say("wrong"),
             }[state]
             text = f"{MARKS[state]} {name:<30}{said}"
             lines.append(f"{number}  {paint(text, state)}")
@@ -110,12 +113,16 @@ def picture(
 def summary(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:
     """How many parts are right, and what comes next."""
     count = sum(verdict.is_correct for verdict in verdicts.values())
-    text = f"{count} of {len(verdicts)} parts are right. "
+    text = say(
+        "{count} of {total} parts are right. ",
+        count=count,
+        total=len(verdicts),
+    )
     left = [name for name, v in verdicts.items() if not v.is_correct]
     if set(left) <= {*PARTS[DECODER]}:
+        text += say("This Transformer is all yours. Now try:")
         text += (
-            "This Transformer is all yours. Now try:\n\n"
-            f"    transformer-course check {file.path} --laws\n"
+            f"\n\n    transformer-course check {file.path} --laws\n"
             f"    python {file.path}\n"
             f"    transformer-course train grammar --model {file.path}\n"
             + "\n"
@@ -125,11 +132,17 @@ def summary(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:
         chat = f"transformer-course chat smollm2 --decoder {file.path}"
         return f"{text}    {chat}"
     wrong = [n for n in left if state_of(verdicts[n]) == "wrong"]
-    name, todo = (wrong or left)[0], "First mend" if wrong else "Next:"
-    section = exercise_of(name).section
-    return (
-        f'{text}{todo} {name}, chapter {chapter_of(name)}, "'
-        f'{reading.title(section)}".'
+    name = (wrong or left)[0]
+    todo = (
+        'First mend {name}, chapter {chapter}, "{title}".'
+        if wrong
+        else 'Next: {name}, chapter {chapter}, "{title}".'
+    )
+    return text + say(
+        todo,
+        name=name,
+        chapter=chapter_of(name),
+        title=reading.title(exercise_of(name).section),
     )
 
 
@@ -146,7 +159,7 @@ def page(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:
     )
     title = html.escape(file.path.name)
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8">'
+        f'<!doctype html><html lang="{language()}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{_STYLE}</style>"
         f"<h1>{title}</h1><p>{html.escape(summary(file, verdicts))}</p>"
@@ -158,12 +171,16 @@ def page(file: LearnersFile, verdicts: dict[str, Verdict]) -> str:
 def laws_text(broken: dict[str, str], count: int) -> str:
     """Which laws are broken, and what each means."""
     if not broken:
-        return f"All {count} laws hold."
-    lines = [f"{len(broken)} of {count} laws are broken.", ""]
+        return say("All {count} laws hold.", count=count)
+    said = "{broken} of {count} laws are broken."
+    lines = [say(said, broken=len(broken), count=count), ""]
     for name, meaning in broken.items():
         title = f"{MARKS['wrong']} {name.replace('_', ' ')}: "
+        text = title + meaning
         lines.append(
-            textwrap.fill(title + meaning, WIDTH, subsequent_indent="  ")
+            textwrap.fill(text, WIDTH, subsequent_indent="  ")
+            if language() == "en"
+            else fill(text, WIDTH)
         )
     return "\n".join(lines)
 

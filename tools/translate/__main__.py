@@ -11,18 +11,21 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+from course_exercises.language import LABELS, Translation, digest_of
 from tools.translate import pieces, tree
-from tools.translate.pieces import LABELS, Translation, digest_of
 from tools.translate.rules import broken
 
 
 def page_named(start: str) -> str:
     """The page whose name begins so."""
+    if start in pieces.exercises.files():
+        return start
     names = pieces.names()
     found = [n for n in names if n == start or n.startswith(f"{start}_")]
     if len(found) != 1:
         raise argparse.ArgumentTypeError(
-            f"{start!r} is no page: name it as 04 or index; there are: "
+            f"{start!r} is no page: name it as 04, index, an exercise as "
+            "causal_mask, its notebook exercises/06_masks; there are: "
             f"{', '.join(names)}"
         )
     return found[0]
@@ -84,7 +87,7 @@ def main() -> int:
         tree.make(given.pages)
     elif given.do == "skeleton":
         for page in given.pages:
-            path = pieces.JAPANESE / f"{page}.md"
+            path = pieces.file_of(page)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(skeleton(page, given.beside), encoding="utf-8")
             print(f"{path}: {len([*faults(page)])} to do")

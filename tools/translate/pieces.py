@@ -17,44 +17,22 @@ English of what is to be done. The last piece is a table of the words in the
 page's drawings.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from docutils.nodes import make_id
+
+from course_exercises import language
+from course_exercises.language import Translation
+from tools.translate import exercises
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGLISH = ROOT / "book/en"
 JAPANESE = ROOT / "book/ja"
-LABELS, SAME = "labels", "="
-"""Name of the table with the words of drawings; what keeps a word there."""
-MARK = re.compile(
-    r"^<!-- ([\w.-]+)(?: ([0-9a-f]{8}))?([^\n]*?)(?:\n[\s\S]*?)?\s*-->$", re.M
-)
 FENCE = re.compile(r"^ *(`{3,}|:{3,}).*?^ *\1 *$", re.M | re.S)
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.M)
-
-
-class Translation(NamedTuple):
-    """A piece in Japanese."""
-
-    digest: str = ""
-    """Of the English text that it translates."""
-    allowed: str = ""
-    """What the rules let pass: ``adapted: …`` or ``free …: …``."""
-    text: str = ""
-
-    def is_of(self, english: str) -> bool:
-        """Whether it is there, and translates this text."""
-        return bool(self.text) and self.digest == digest_of(english)
-
-
-def digest_of(english: str) -> str:
-    """A short digest, of what is not white space."""
-    return hashlib.sha256(" ".join(english.split()).encode()).hexdigest()[:8]
 
 
 def headings_of(text: str) -> list[re.Match]:
@@ -106,6 +84,8 @@ def words_of(cell: dict) -> Iterator[tuple[str, dict, str]]:
 
 def pieces_of(page: str) -> dict[str, str]:
     """The English pieces of a page, without the words of its drawings."""
+    if page in exercises.files():
+        return exercises.pieces_of(page)
     path, found = source_of(page), {}
     text = path.read_text("utf-8")
     if path.suffix == ".md":
@@ -126,6 +106,8 @@ def picture_of(page: str) -> Path:
 
 def labels_of(page: str) -> list[str]:
     """The words in a page's drawings, each once, in their order."""
+    if page in exercises.files():
+        return exercises.labels_of(page)
     drawn = source_of(page).read_text("utf-8").replace('\\"', '"')
     if picture_of(page).exists():
         drawn += picture_of(page).read_text("utf-8")
@@ -133,25 +115,23 @@ def labels_of(page: str) -> list[str]:
     return [t for t in dict.fromkeys(texts) if re.search("[A-Za-z]{2}", t)]
 
 
+def file_of(page: str) -> Path:
+    """The Japanese pieces of a page, or of an exercise's texts."""
+    if beside := exercises.files().get(page):
+        return beside.with_suffix(".ja.md")
+    return JAPANESE / f"{page}.md"
+
+
 def read(page: str) -> dict[str, Translation]:
     """The Japanese pieces of a page, in the order of their file."""
-    path = JAPANESE / f"{page}.md"
-    text = path.read_text("utf-8") if path.exists() else ""
-    parts = MARK.split(text)[1:]
-    rows = zip(*[iter(parts)] * 4, strict=True)
-    return {
-        key: Translation(digest or "", allowed.strip(), text.strip())
-        for key, digest, allowed, text in rows
-    }
+    return language.read(file_of(page))
 
 
 def read_labels(page: str) -> dict[str, str]:
     """The words of drawings in Japanese; empty where one is to be done."""
-    table = read(page).get(LABELS, Translation()).text
-    row = re.compile(r"^\| (.+?) \|(.*)\|$", re.M)
-    return {found[1]: found[2].strip() for found in row.finditer(table)}
+    return language.labels_in(read(page))
 
 
 def pages() -> list[str]:
     """The pages that have a file of translations."""
-    return [page for page in names() if read(page)]
+    return [page for page in [*names(), *exercises.files()] if read(page)]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+from course_exercises.language import SAME, Translation
 from tools.translate import pieces
 from tools.translate.pieces import ENGLISH, ROOT, headings_of
 from tools.translate.strings import replace_strings, strings
@@ -27,8 +28,8 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
     """A drawing with its words in Japanese, which are as wide as they are."""
 
     def put(text: re.Match) -> str:
-        japanese = labels.get(text[2].strip()) or pieces.SAME
-        if japanese == pieces.SAME:
+        japanese = labels.get(text[2].strip()) or SAME
+        if japanese == SAME:
             return text[0]
         start = re.sub(r' (?:textLength|lengthAdjust)="[^"]*"', "", text[1])
         return f"{start}{japanese}</text>"
@@ -69,7 +70,7 @@ class Edition:
 
     def words(self, key: str) -> str | None:
         """A piece in Japanese; None where it is missing or stale."""
-        found = self.japanese.get(key, pieces.Translation())
+        found = self.japanese.get(key, Translation())
         return found.text if found.is_of(self.english[key]) else None
 
     def text(self, key: str) -> str:

@@ -5,13 +5,14 @@ alone import the exercises.
 """
 
 import html
+import os
 import re
 import shutil
 import sys
 import time
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote
 
 import tyro
@@ -33,6 +34,10 @@ File = Annotated[
     tyro.conf.Positional,
     tyro.conf.arg(metavar="[FILE]", help="the file with your Transformer."),
 ]
+Language = Annotated[
+    Literal["en", "ja"] | None,
+    tyro.conf.arg(help="of the texts; without it, as the environment says."),
+]
 FILE = Path("my_transformer.py")
 PAUSE = 0.5
 """Seconds between two looks at a file that is watched."""
@@ -53,7 +58,7 @@ MODELS = "_static/live/models"
 """Where the book's pages find the weights of the course's models."""
 
 
-def start(file: File = FILE) -> None:
+def start(file: File = FILE, language: Language = None) -> None:
     """Begin a Transformer of your own: a file with a stub for each part.
 
     A file that is there already is left as it is; parts that it does not have
@@ -61,6 +66,7 @@ def start(file: File = FILE) -> None:
     """
     from course_exercises.path.file import begin
 
+    _speak(language)
     new = not file.exists()
     missing = begin(file)
     if new:
@@ -79,6 +85,7 @@ def check(
     file: File = FILE,
     laws: bool = False,
     watch: bool = False,
+    language: Language = None,
     page: Annotated[
         Path | None, tyro.conf.arg(name="html", metavar="PAGE")
     ] = None,
@@ -100,6 +107,7 @@ def check(
     except ModuleNotFoundError as error:
         raise MissingPackage(error, "exercises") from error
 
+    _speak(language)
     checker, right, seen = Checker(), False, ""
     if watch:
         log(f"watching {file}: save it to check it again; Ctrl-C ends.")
@@ -116,6 +124,14 @@ def check(
         if not watch:
             sys.exit(0 if right else 1)
         time.sleep(PAUSE)
+
+
+def _speak(language: str | None) -> None:
+    """Let the exercises speak a language, here and in the processes."""
+    from course_exercises.language import VARIABLE
+
+    if language:
+        os.environ[VARIABLE] = language
 
 
 def code_of(file: Path, name: str) -> str:
