@@ -204,7 +204,7 @@ EXPERIMENT = Experiment(
         name: {"about": way.training.about, "preset": way.training.preset}
         for name, way in VARIANTS.items()
     },
-    seeds_of={"neighbours": (0,), "svm": (0,)},
+    seeds_of=dict.fromkeys(("neighbours", "forest", "svm"), (0,)),
     default_variants=(
         "logistic",
         "mlp",
