@@ -19,6 +19,8 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 PICTURE = "The Transformer as a diagram of boxes."
+MISSING = "Page not found"
+SORRY = "Unfortunately we couldn't find the content you were looking for."
 PATTERNS = {
     "REPO": (
         r"https://[\w.-]+/[\w.-]+/[\w.-]+",
@@ -90,6 +92,10 @@ def configure(app: Sphinx, config: Config) -> None:
         config.ogp_image = "_static/preview.png"
         config.ogp_image_alt = say(PICTURE)
         config.notfound_urls_prefix = f"{urlsplit(site).path}/"
+        config.notfound_context = {
+            "title": say(MISSING),
+            "body": f"<h1>{say(MISSING)}</h1>\n\n{say(SORRY)}",
+        }
 
 
 def fill_in(app: Sphinx, page: str, source: list[str]) -> None:

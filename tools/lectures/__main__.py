@@ -10,13 +10,25 @@ import argparse
 import sys
 
 from tools.chromium import print_pdf
-from tools.lectures.plan import read_plan
+from tools.edition import BUILT, EDITION
+from tools.lectures.plan import Plan, read_plan
 from tools.lectures.publish import publish
 from tools.refresh_outputs import ROOT
+from tools.translate import pieces
+from tools.translate.__main__ import faults
 from transformer_course.errors import CourseError
 
-TARGET = ROOT / "_build/class/en"
-PAGES = ROOT / "_build/en/_build/html"
+TARGET = ROOT / f"_build/class/{EDITION}"
+
+
+def translated(plan: Plan) -> list[str]:
+    """The units whose Japanese is there, and that of their chapters."""
+    lacking = {said.partition(".")[0] for said in faults(pieces.PLAN)}
+    return [
+        name
+        for name, unit in plan.units.items()
+        if name not in lacking and pieces.read(unit.notebook)
+    ]
 
 
 def main() -> int:
@@ -29,7 +41,9 @@ def main() -> int:
     parser.add_argument("units", nargs="*", help="such as 12a; all")
     options = parser.parse_args()
     try:
-        publish(TARGET, read_plan().of(options.units), PAGES, options.pptx)
+        plan = read_plan()
+        names = options.units or (translated(plan) if EDITION == "ja" else [])
+        publish(TARGET, plan.of(names), BUILT, options.pptx)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -20,10 +20,11 @@ page's drawings.
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import yaml
 from docutils.nodes import make_id
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,11 @@ MARK = re.compile(
 )
 FENCE = re.compile(r"^ *(`{3,}|:{3,}).*?^ *\1 *$", re.M | re.S)
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.M)
+PLAN = "units"
+"""What is lectured: it is translated as a page is."""
+TOLD = "title aim says asks answer board keeps words read ask ask_more say do"
+TOLD = {*TOLD.split(), "rests", "leave", "caption", "captions", "alt"}
+"""Its entries that somebody reads; others are read where they have lines."""
 
 
 class Translation(NamedTuple):
@@ -68,17 +74,18 @@ def headings_of(text: str) -> list[re.Match]:
 
 
 def names() -> list[str]:
-    """All pages of the book, such as ``04_attention`` or ``api/models``."""
+    """All that is translated, such as ``04_attention`` or ``api/models``."""
     paths = [*ENGLISH.glob("*.ipynb"), *ENGLISH.rglob("*.md")]
     return sorted(
-        path.relative_to(ENGLISH).with_suffix("").as_posix() for path in paths
+        path.relative_to(ENGLISH).with_suffix("").as_posix()
+        for path in [*paths, ENGLISH / f"{PLAN}.yml"]
     )
 
 
 def source_of(page: str) -> Path:
     """The English file of a page."""
-    notebook = ENGLISH / f"{page}.ipynb"
-    return notebook if notebook.exists() else ENGLISH / f"{page}.md"
+    files = [ENGLISH / f"{page}.{kind}" for kind in ("ipynb", "yml", "md")]
+    return next((path for path in files if path.exists()), files[-1])
 
 
 def sections_of(text: str) -> Iterator[tuple[str, str]]:
@@ -104,12 +111,44 @@ def words_of(cell: dict) -> Iterator[tuple[str, dict, str]]:
     yield from (part for part in parts if part[2] in part[1])
 
 
+def with_words(
+    value: Any, put: Callable[[str, str], str], key: str = "", kind: str = ""
+) -> Any:
+    """An entry of the plan with what ``put`` makes of each text in it.
+
+    ``put`` is given a text and its address, such as ``04.core.2.asks``.
+    """
+    if isinstance(value, dict):
+        return {
+            name: with_words(each, put, f"{key}.{name}", name)
+            for name, each in value.items()
+        }
+    if isinstance(value, list):
+        made = []
+        for number, each in enumerate(value):
+            is_told = kind == "formula" and number and isinstance(each, str)
+            name = number
+            if isinstance(each, dict):
+                name = each.get("unit", each.get("chapter", number))
+            inner = "words" if is_told else kind
+            made.append(with_words(each, put, f"{key}.{name}", inner))
+        return made
+    bare = re.sub(r"~{4}.*?~{4}|\$[^$]*\$", "", str(value), flags=re.S)
+    is_told = (kind in TOLD and re.search("[A-Z ]", bare)) or "\n" in bare
+    if is_told and re.search("[A-Za-z]{2}", bare):
+        return put(key[1:].removeprefix("units."), value)
+    return value
+
+
 def pieces_of(page: str) -> dict[str, str]:
     """The English pieces of a page, without the words of its drawings."""
     path, found = source_of(page), {}
     text = path.read_text("utf-8")
     if path.suffix == ".md":
         return dict(sections_of(text))
+    if path.suffix == ".yml":
+        with_words(yaml.load(text, yaml.CSafeLoader), found.setdefault)
+        return found
     for cell in json.loads(text)["cells"]:
         if cell["cell_type"] == "markdown":
             found[cell["id"]] = "".join(cell["source"])

@@ -1,0 +1,21 @@
+"""The edition that a command is for: ``EDITION=ja`` is the Japanese one.
+
+Its sources are there once ``python -m tools.translate tree`` has made them.
+"""
+
+import os
+import sys
+
+from tools.translate.pieces import ENGLISH, ROOT
+from tools.translate.tree import TARGET
+
+sys.path.insert(0, str(ROOT / "book/_ext"))
+import course_edition  # noqa: E402
+
+EDITION = os.environ.get("EDITION", "en")
+SOURCES = ENGLISH if EDITION == "en" else TARGET / "ja"
+"""The folder of its pages."""
+BUILT = ROOT / f"_build/{EDITION}/_build/html"
+"""The folder of the built ones."""
+course_edition.language = EDITION
+say = course_edition.say
