@@ -14,8 +14,7 @@ import course_edition  # noqa: E402
 
 EDITION = os.environ.get("EDITION", "en")
 SOURCES = ENGLISH if EDITION == "en" else TARGET / "ja"
-"""The folder of its pages."""
 BUILT = ROOT / f"_build/{EDITION}/_build/html"
-"""The folder of the built ones."""
+"""The folders of its pages, and of the built ones."""
 course_edition.language = EDITION
 say = course_edition.say

@@ -135,36 +135,35 @@ def entry(term: Term) -> str:
     return "\n".join(names) + "\n" + "\n\n".join(f"  {p}" for p in paragraphs)
 
 
-def by_letter(terms: list[Term]) -> Iterator[tuple[str, Iterator[Term]]]:
-    """Terms in the order of the file, by the first letters in English."""
+def groups(
+    terms: list[Term], language: str
+) -> Iterator[tuple[str, Iterator[Term]]]:
+    """Terms in the order of a language, by their first letters there."""
+    if language == "ja":
+        terms = sorted(terms, key=lambda term: gojuon_order(reading(term)))
+        return groupby(terms, row)
     return groupby(terms, lambda term: term["en"][0].upper())
-
-
-def by_kana(terms: list[Term]) -> Iterator[tuple[str, Iterator[Term]]]:
-    """Terms in the order of the kana, by the row of the first one."""
-    return groupby(sorted(terms, key=lambda t: gojuon_order(reading(t))), row)
 
 
 def terms_page(terms: list[Term]) -> str:
     """Terms in the order of the book's language, under their first letters."""
-    order = by_kana if course_edition.language == "ja" else by_letter
     return "\n\n".join(
         f"## {letter}\n\n```{{glossary}}\n"
         + "\n\n".join(map(entry, members))
         + "\n```"
-        for letter, members in order(terms)
+        for letter, members in groups(terms, course_edition.language)
     )
 
 
 def index_page(terms: list[Term]) -> str:
     """Words of the other language, each with a link to its term."""
-    order, line = by_kana, "\n- {0} {{term}}`{1}`"
+    other, line = "ja", "\n- {0} {{term}}`{1}`"
     if course_edition.language == "ja":
-        order, line = by_letter, "\n- {1} {{term}}`{0} <{1}>`"
+        other, line = "en", "\n- {1} {{term}}`{0} <{1}>`"
     return "\n\n".join(
         f"### {letter}\n\n{{.glossary-index}}"
         + "".join(line.format(with_reading(t), t["en"]) for t in members)
-        for letter, members in order(terms)
+        for letter, members in groups(terms, other)
     )
 
 

@@ -19,7 +19,6 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 PICTURE = "The Transformer as a diagram of boxes."
-MISSING = "Page not found"
 SORRY = "Unfortunately we couldn't find the content you were looking for."
 PATTERNS = {
     "REPO": (
@@ -92,10 +91,9 @@ def configure(app: Sphinx, config: Config) -> None:
         config.ogp_image = "_static/preview.png"
         config.ogp_image_alt = say(PICTURE)
         config.notfound_urls_prefix = f"{urlsplit(site).path}/"
-        config.notfound_context = {
-            "title": say(MISSING),
-            "body": f"<h1>{say(MISSING)}</h1>\n\n{say(SORRY)}",
-        }
+        title, text = say("Page not found"), say(SORRY)
+        body = f"<h1>{title}</h1>\n\n{text}"
+        config.notfound_context = {"title": title, "body": body}
 
 
 def fill_in(app: Sphinx, page: str, source: list[str]) -> None:

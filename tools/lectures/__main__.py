@@ -11,24 +11,13 @@ import sys
 
 from tools.chromium import print_pdf
 from tools.edition import BUILT, EDITION
-from tools.lectures.plan import Plan, read_plan
+from tools.lectures.plan import read_plan
 from tools.lectures.publish import publish
 from tools.refresh_outputs import ROOT
 from tools.translate import pieces
-from tools.translate.__main__ import faults
 from transformer_course.errors import CourseError
 
 TARGET = ROOT / f"_build/class/{EDITION}"
-
-
-def translated(plan: Plan) -> list[str]:
-    """The units whose Japanese is there, and that of their chapters."""
-    lacking = {said.partition(".")[0] for said in faults(pieces.PLAN)}
-    return [
-        name
-        for name, unit in plan.units.items()
-        if name not in lacking and pieces.read(unit.notebook)
-    ]
 
 
 def main() -> int:
@@ -42,7 +31,11 @@ def main() -> int:
     options = parser.parse_args()
     try:
         plan = read_plan()
-        names = options.units or (translated(plan) if EDITION == "ja" else [])
+        names = options.units or [
+            name
+            for name, unit in plan.units.items()
+            if EDITION == "en" or pieces.read(unit.notebook)
+        ]
         publish(TARGET, plan.of(names), BUILT, options.pptx)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)

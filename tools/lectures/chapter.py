@@ -17,8 +17,8 @@ from myst_parser.parsers.mdit import create_md_parser
 from nbformat import NotebookNode
 from nbformat.v4 import reads
 
-from tools.edition import SOURCES as BOOK
 from tools.edition import say
+from tools.edition import SOURCES as BOOK
 from transformer_course.errors import CourseError
 
 READER = create_md_parser(
@@ -204,7 +204,7 @@ def guess(question: str, content: str) -> Block:
     else:
         answer = " ".join([answer, *options["slider"].split()[2:]])
     answer = answer[:1].upper() + answer[1:]
-    told = f"**{answer}.** {said}"
+    told = f"**{answer}{say('.')}** {said}"
     return Block("guess", question.strip(), told, choices)
 
 

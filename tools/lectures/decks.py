@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tools.edition import EDITION, say
+from tools.edition import say
 from tools.lectures.chapter import (
     ANSWERS,
     BadPlan,
@@ -43,12 +43,8 @@ BRIEF = 30
 """Words of a caption on a slide."""
 BROAD = 32
 """Signs of a term from which on its words stand below it."""
-SENTENCE, SPACE = r"(?<=[.?!])\s+(?=[A-Z“*$])", " "
+SENTENCE = r"(?<=[.?!])\s+(?=[A-Z“*$])|(?<=。)(?=[^」）])"
 """Between sentences."""
-WORD = re.compile("(?!)")
-if EDITION == "ja":
-    SENTENCE, SPACE = "(?<=。)(?=.)", ""
-    WORD = re.compile("[　-ヿ一-鿿]{1,3}")
 GROUPS = str.maketrans("", "", "{}^_&")
 """What TeX does not draw."""
 CELLS = ("output", "code", "table")
@@ -423,14 +419,14 @@ def names_of(slide: Slide) -> set[str]:
 def brief(caption: str) -> tuple[str, str]:
     """As many sentences of a caption as a slide has room for, and the rest."""
     first, *others = re.split(SENTENCE, caption.strip())
-    while others and length(f"{first}{SPACE}{others[0]}") <= BRIEF:
-        first = f"{first}{SPACE}{others.pop(0)}"
-    return first, SPACE.join(others)
+    while others and length(f"{first} {others[0]}") <= BRIEF:
+        first += say(" ") + others.pop(0)
+    return first, say(" ").join(others)
 
 
 def length(text: str) -> int:
     """Words of a text; of Japanese, three letters are about one."""
-    return len(WORD.sub("x ", bare(text)).split())
+    return len(re.sub("[　-ヿ一-鿿]{1,3}", "x ", bare(text)).split())
 
 
 def signs(tex: str) -> int:

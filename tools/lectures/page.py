@@ -14,7 +14,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from course_exercises.engine.exercise import Exercise
 from experiments import store
-from tools.edition import EDITION, say
+from tools.edition import say
 from tools.lectures.chapter import (
     BOOK,
     BadPlan,
@@ -32,14 +32,11 @@ from tools.lectures.plan import (
     linked,
 )
 
-HERE = Path(__file__).parent
-COMMA, SEMICOLON, STOP = "、；。" if EDITION == "ja" else (", ", "; ", ".")
-
-
 def template(name: str) -> str:
     """A template in the language of the edition."""
-    text = (HERE / "templates" / name).read_text("utf-8")
-    return in_edition(text, f"../../tools/lectures/templates/{name}")
+    path = Path(__file__).with_name("templates") / name
+    place = f"../../tools/lectures/templates/{name}"
+    return in_edition(path.read_text("utf-8"), place)
 
 
 TEMPLATES = Environment(
@@ -77,7 +74,7 @@ def minutes(unit: Unit, topics: list[Topic]) -> str:
     spent: dict[str, int] = {}
     for topic in topics:
         spent[topic.section] = spent.get(topic.section, 0) + topic.minutes
-    return COMMA.join(
+    return say(", ").join(
         say("{} ({} min)").format(link(f"{unit.chapter}#{name}"), many)
         for name, many in spent.items()
     )
@@ -86,15 +83,15 @@ def minutes(unit: Unit, topics: list[Topic]) -> str:
 def must(one: Chapter) -> str:
     """Links to the sections of a chapter that may not be left out."""
     *first, last = [link(f"{one.chapter}#{name}") for name in one.must] or [""]
-    return say("{} and {}").format(COMMA.join(first), last) if first else last
+    return say("{} and {}").format(say(", ").join(first), last) if first else last
 
 
 def homework(unit: Unit) -> str:
     """The homework after 45 minutes, and what 90 add."""
     tasks = [task.do for task in unit.tasks(45)]
     long = [task.do for task in unit.after if task.do not in tasks]
-    also = [say("with 90: {}").format(SEMICOLON.join(long))] if long else []
-    return expand(SEMICOLON.join(tasks + also), unit.chapter) + STOP
+    also = [say("with 90: {}").format(say("; ").join(long))] if long else []
+    return expand(say("; ").join(tasks + also), unit.chapter) + say(".")
 
 
 def assignment(unit: Unit, plan: Plan, length: int = 0) -> str:
@@ -126,7 +123,7 @@ def assignment(unit: Unit, plan: Plan, length: int = 0) -> str:
             for one in exercises
             if one not in both
         ]
-    return f"`{unit.notebook}`: {SEMICOLON.join(parts)}{STOP}"
+    return f"`{unit.notebook}`: {say('; ').join(parts)}{say('.')}"
 
 
 def minimap(unit: Unit) -> str:
@@ -140,7 +137,7 @@ def minimap(unit: Unit) -> str:
 
 def named(exercises: Iterable[Exercise]) -> str:
     """The names of some exercises."""
-    return COMMA.join(f"`{exercise.name}`" for exercise in exercises)
+    return say(", ").join(f"`{exercise.name}`" for exercise in exercises)
 
 
 def seconds(unit: Unit, live: Live) -> tuple[int, int]:

@@ -84,8 +84,6 @@ def stale_terms() -> Iterator[str]:
         said = term["definition"]
         if said.get("of") != (digest := digest_of(said["en"])):
             yield f"{term['en']}: stale, its English is of: {digest} now"
-        wrong = broken(said["en"], said["ja"], "free numbers: may count anew")
-        yield from (f"{term['en']}: {each}" for each in wrong)
 
 
 def main() -> int:

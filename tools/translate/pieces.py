@@ -39,9 +39,12 @@ FENCE = re.compile(r"^ *(`{3,}|:{3,}).*?^ *\1 *$", re.M | re.S)
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.M)
 PLAN = "units"
 """What is lectured: it is translated as a page is."""
-TOLD = "title aim says asks answer board keeps words read ask ask_more say do"
-TOLD = {*TOLD.split(), "rests", "leave", "caption", "captions", "alt"}
-"""Its entries that somebody reads; others are read where they have lines."""
+TOLD = re.compile(
+    r"\.(?:title|aim|says|asks|answer|board|read|ask|ask_more|say|do|leave"
+    r"|caption|alt|captions\.[^.]+|keeps\.\d+|formula\.\d+\.1"
+    r"|chapters\.\d+\.rests)$"
+)
+"""Its texts; what has several lines is one as well."""
 
 
 class Translation(NamedTuple):
@@ -112,29 +115,28 @@ def words_of(cell: dict) -> Iterator[tuple[str, dict, str]]:
 
 
 def with_words(
-    value: Any, put: Callable[[str, str], str], key: str = "", kind: str = ""
+    value: Any, put: Callable[[str, str], str], key: str = ""
 ) -> Any:
     """An entry of the plan with what ``put`` makes of each text in it.
 
     ``put`` is given a text and its address, such as ``04.core.2.asks``.
     """
+    if isinstance(value, list):
+        names = (
+            each.get("unit", each.get("chapter", number))
+            if isinstance(each, dict)
+            else number
+            for number, each in enumerate(value)
+        )
+        value = dict(zip(names, value, strict=True))
+        return [*with_words(value, put, key).values()]
     if isinstance(value, dict):
         return {
-            name: with_words(each, put, f"{key}.{name}", name)
+            name: with_words(each, put, f"{key}.{name}")
             for name, each in value.items()
         }
-    if isinstance(value, list):
-        made = []
-        for number, each in enumerate(value):
-            is_told = kind == "formula" and number and isinstance(each, str)
-            name = number
-            if isinstance(each, dict):
-                name = each.get("unit", each.get("chapter", number))
-            inner = "words" if is_told else kind
-            made.append(with_words(each, put, f"{key}.{name}", inner))
-        return made
     bare = re.sub(r"~{4}.*?~{4}|\$[^$]*\$", "", str(value), flags=re.S)
-    is_told = (kind in TOLD and re.search("[A-Z ]", bare)) or "\n" in bare
+    is_told = TOLD.search(key) or "\n" in bare
     if is_told and re.search("[A-Za-z]{2}", bare):
         return put(key[1:].removeprefix("units."), value)
     return value
