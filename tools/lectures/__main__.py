@@ -14,10 +14,10 @@ from tools.edition import BUILT, EDITION
 from tools.lectures.plan import read_plan
 from tools.lectures.publish import publish
 from tools.refresh_outputs import ROOT
-from tools.translate import pieces
 from transformer_course.errors import CourseError
 
 TARGET = ROOT / f"_build/class/{EDITION}"
+JAPANESE = ROOT / "book/ja"
 
 
 def main() -> int:
@@ -34,7 +34,7 @@ def main() -> int:
         names = options.units or [
             name
             for name, unit in plan.units.items()
-            if EDITION == "en" or pieces.read(unit.notebook)
+            if EDITION == "en" or (JAPANESE / f"{unit.notebook}.md").exists()
         ]
         publish(TARGET, plan.of(names), BUILT, options.pptx)
     except CourseError as error:

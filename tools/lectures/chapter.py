@@ -17,8 +17,8 @@ from myst_parser.parsers.mdit import create_md_parser
 from nbformat import NotebookNode
 from nbformat.v4 import reads
 
-from tools.edition import say
 from tools.edition import SOURCES as BOOK
+from tools.edition import say
 from transformer_course.errors import CourseError
 
 READER = create_md_parser(
@@ -149,9 +149,7 @@ def projected() -> dict[str, str]:
     """
     text = (BOOK / "projector.md").read_text("utf-8")
     renamed = r"(?:```\{renamed\}.*\n```\n+)?"
-    found = re.findall(
-        rf"^## (.*)\n+{renamed}```(\{{live\}} \S+)", text, re.M
-    )
+    found = re.findall(rf"^## (.*)\n+{renamed}```(\{{live\}} \S+)", text, re.M)
     return {live: make_id(title) for title, live in found}
 
 
@@ -233,7 +231,9 @@ def portable(text: str) -> str:
     Citations stay: the folder has a page of sources.
     """
     text = re.sub(r"\s*\(\{(?:num)?ref\}`[^`]*`\)", "", text)
-    text = re.sub(r"(?:^|(?<=[.:?] ))\{numref\}`[^`]*`", say("The figure"), text)
+    text = re.sub(
+        r"(?:^|(?<=[.:?] ))\{numref\}`[^`]*`", say("The figure"), text
+    )
     text = re.sub(r"\{numref\}`[^`]*`", say("the figure"), text)
     text = re.sub(r"\{(?!cite)\w+\}`([^`<]+?)(?: <[^`]*>)?`", r"\1", text)
     return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)

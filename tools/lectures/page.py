@@ -32,6 +32,7 @@ from tools.lectures.plan import (
     linked,
 )
 
+
 def template(name: str) -> str:
     """A template in the language of the edition."""
     path = Path(__file__).with_name("templates") / name
@@ -83,7 +84,9 @@ def minutes(unit: Unit, topics: list[Topic]) -> str:
 def must(one: Chapter) -> str:
     """Links to the sections of a chapter that may not be left out."""
     *first, last = [link(f"{one.chapter}#{name}") for name in one.must] or [""]
-    return say("{} and {}").format(say(", ").join(first), last) if first else last
+    return (
+        say("{} and {}").format(say(", ").join(first), last) if first else last
+    )
 
 
 def homework(unit: Unit) -> str:

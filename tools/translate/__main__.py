@@ -78,7 +78,7 @@ def faults(page: str) -> Iterator[str]:
 
 
 def stale_terms() -> Iterator[str]:
-    """Terms whose Japanese stands beside another English than it translates."""
+    """Terms whose English is another than the Japanese translates."""
     text = (pieces.ROOT / "book/glossary.yml").read_text("utf-8")
     for term in yaml.load(text, yaml.CSafeLoader):
         said = term["definition"]
