@@ -1,7 +1,4 @@
-"""The edition that a command is for: ``EDITION=ja`` is the Japanese one.
-
-Its sources are there once ``python -m tools.translate tree`` has made them.
-"""
+"""The edition that a command is for: EDITION=ja is tools.translate's tree."""
 
 import os
 import sys
@@ -14,6 +11,5 @@ import course_edition  # noqa: E402
 EDITION = os.environ.get("EDITION", "en")
 SOURCES = ROOT / {"en": "book/en", "ja": "_build/ja/book/ja"}[EDITION]
 BUILT = ROOT / f"_build/{EDITION}/_build/html"
-"""The folders of its pages, and of the built ones."""
 course_edition.language = EDITION
 say = course_edition.say

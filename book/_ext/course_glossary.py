@@ -135,9 +135,7 @@ def entry(term: Term) -> str:
     return "\n".join(names) + "\n" + "\n\n".join(f"  {p}" for p in paragraphs)
 
 
-def groups(
-    terms: list[Term], language: str
-) -> Iterator[tuple[str, Iterator[Term]]]:
+def groups(terms: list[Term], language: str) -> Iterator[tuple]:
     """Terms in the order of a language, by their first letters there."""
     if language == "ja":
         terms = sorted(terms, key=lambda term: gojuon_order(reading(term)))

@@ -91,8 +91,8 @@ def configure(app: Sphinx, config: Config) -> None:
         config.ogp_image = "_static/preview.png"
         config.ogp_image_alt = say(PICTURE)
         config.notfound_urls_prefix = f"{urlsplit(site).path}/"
-        title, text = say("Page not found"), say(SORRY)
-        body = f"<h1>{title}</h1>\n\n{text}"
+        title = say("Page not found")
+        body = f"<h1>{title}</h1>\n\n{say(SORRY)}"
         config.notfound_context = {"title": title, "body": body}
 
 

@@ -17,7 +17,6 @@ from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 
 TARGET = ROOT / f"_build/class/{EDITION}"
-JAPANESE = ROOT / "book/ja"
 
 
 def main() -> int:
@@ -33,8 +32,8 @@ def main() -> int:
         plan = read_plan()
         names = options.units or [
             name
-            for name, unit in plan.units.items()
-            if EDITION == "en" or (JAPANESE / f"{unit.notebook}.md").exists()
+            for name, u in plan.units.items()
+            if EDITION == "en" or (ROOT / f"book/ja/{u.notebook}.md").exists()
         ]
         publish(TARGET, plan.of(names), BUILT, options.pptx)
     except CourseError as error:

@@ -163,10 +163,7 @@ def slug_of(title: str) -> str:
 
 
 def prose(cell: NotebookNode) -> Iterator[Block | tuple[str, str]]:
-    """Blocks of a cell of prose; of a heading its level and title.
-
-    What another edition puts in a heading's place is a title of its own.
-    """
+    """Blocks of a cell of prose; of a heading its level and title."""
     lines = cell.source.splitlines()
     tokens = READER.parse(cell.source)
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):

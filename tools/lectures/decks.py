@@ -44,7 +44,6 @@ BRIEF = 30
 BROAD = 32
 """Signs of a term from which on its words stand below it."""
 SENTENCE = r"(?<=[.?!])\s+(?=[A-Z“*$])|(?<=。)(?=[^」）])"
-"""Between sentences."""
 GROUPS = str.maketrans("", "", "{}^_&")
 """What TeX does not draw."""
 CELLS = ("output", "code", "table")

@@ -114,9 +114,7 @@ def words_of(cell: dict) -> Iterator[tuple[str, dict, str]]:
     yield from (part for part in parts if part[2] in part[1])
 
 
-def with_words(
-    value: Any, put: Callable[[str, str], str], key: str = ""
-) -> Any:
+def with_words(value: Any, put: Callable, key: str = "") -> Any:
     """An entry of the plan with what ``put`` makes of each text in it.
 
     ``put`` is given a text and its address, such as ``04.core.2.asks``.
