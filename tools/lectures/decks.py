@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tools.edition import say
+from tools.edition import EDITION, say
 from tools.lectures.chapter import (
     ANSWERS,
     BadPlan,
@@ -43,7 +43,7 @@ BRIEF = 30
 """Words of a caption on a slide."""
 BROAD = 32
 """Signs of a term from which on its words stand below it."""
-SENTENCE = r"(?<=[.?!])\s+(?=[A-Z“*$])|(?<=。)(?=[^」）])"
+SENTENCE = r"(?<=[.?!])\s+(?=[A-Z“*$])|(?<=。)(?=[^」）,])"
 GROUPS = str.maketrans("", "", "{}^_&")
 """What TeX does not draw."""
 CELLS = ("output", "code", "table")
@@ -425,7 +425,10 @@ def brief(caption: str) -> tuple[str, str]:
 
 def length(text: str) -> int:
     """Words of a text; of Japanese, three letters are about one."""
-    return len(re.sub("[　-ヿ一-鿿]{1,3}", "x ", bare(text)).split())
+    words = bare(text)
+    if EDITION == "ja":
+        words = re.sub("[　-ヿ一-鿿]{1,3}", "x ", words)
+    return len(words.split())
 
 
 def signs(tex: str) -> int:
