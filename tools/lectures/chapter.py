@@ -166,7 +166,7 @@ def prose(cell: NotebookNode) -> Iterator[Block | tuple[str, str]]:
     """Blocks of a cell of prose; of a heading its level and title."""
     lines = cell.source.splitlines()
     tokens = READER.parse(cell.source)
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, after in zip(tokens, [*tokens[1:], None], strict=False):
         if token.level or token.map is None:
             continue
         text = "\n".join(lines[slice(*token.map)]).strip()

@@ -14,7 +14,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from course_exercises.engine.exercise import Exercise
 from experiments import store
-from tools.edition import say
+from tools.edition import ROOT, say
 from tools.lectures.chapter import (
     BOOK,
     BadPlan,
@@ -149,7 +149,7 @@ def seconds(unit: Unit, live: Live) -> tuple[int, int]:
     Raises:
         BadPlan: no cell, or more than one, has the line.
     """
-    notebook = notebook_of(chapter_files()[unit.chapter])
+    notebook = notebook_of(ROOT / f"book/en/{unit.notebook}.ipynb")
     cells = [each for each in notebook.cells if each.cell_type == "code"]
     places = [
         number
