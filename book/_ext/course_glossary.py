@@ -130,7 +130,8 @@ def entry(term: Term) -> str:
     names = [term["en"]]
     if course_edition.language == "ja":
         names = dict.fromkeys([with_reading(term), *names])
-        text = term["definition"]["ja"] + (japanese and f"（{japanese}）")
+        text = term["definition"]["ja"]
+        text += japanese and f"別名：{japanese}。"
         paragraphs = [text, *paragraphs[:2]]
     return "\n".join(names) + "\n" + "\n\n".join(f"  {p}" for p in paragraphs)
 
