@@ -25,7 +25,8 @@
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
 #              --unsafe, for `make release`: --no-solutions, and for
 #              `make exams`: --only 04 06 --points 30 --seed 1
-#   EDITION    the language of the book and of the exercises: en or ja  (en)
+#   EDITION    the language of the book, of lab and its exercises, slides,
+#              handouts and presentations: en or ja        (en)
 #   ONLY       of the Japanese one these pages alone, such as "index 04"; the
 #              others have their headings                (all)
 #   REPO       the address of the repository: buttons to edit and to launch
@@ -54,7 +55,7 @@ DRIVER := $(VENV)/.driver
 FILMER := $(VENV)/.filmer
 MUTMUT := $(VENV)/.mutmut
 GRADING ?= grading
-export SITE_URL REPO
+export SITE_URL REPO EDITION
 EDITION ?= en
 export TRANSFORMER_COURSE_LANGUAGE := $(EDITION)
 SITE := _build/$(EDITION)/_build/html
@@ -90,7 +91,8 @@ TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
 # everything the built book is made from
 BOOK_SOURCES := $(shell find book experiments/results transformer_course \
 	course_exercises \
-	tools/exercise_notebooks.py tools/lectures tools/translate _config.yml _toc.yml \
+	tools/exercise_notebooks.py tools/edition.py tools/lectures tools/translate \
+	_config.yml _toc.yml \
 	-type f -not -path '*/.*' \
 	$(if $(filter en,$(EDITION)),-not -path 'book/ja/*') \
 	-not -path '*/__pycache__/*' -not -name '* *' 2>/dev/null)
@@ -151,6 +153,7 @@ FORCE:
 SOURCES_en := book/en --config _config.yml --toc "$(CURDIR)/_toc.yml"
 SOURCES_ja := _build/ja/book/ja --config _build/ja/_config.yml \
 	--toc "$(CURDIR)/_build/ja/_toc.yml"
+TREE := $(if $(filter ja,$(EDITION)),$(BIN)/python -m tools.translate tree)
 
 .PHONY: book
 book: $(BUILT) ## build the book and say where to open it (EDITION=ja: Japanese)
@@ -163,7 +166,7 @@ book: $(BUILT) ## build the book and say where to open it (EDITION=ja: Japanese)
 # pages that it has already read, and the next build would pass.
 $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
 	@$(if $(filter book/_% %.bib course_exercises/% $(ADDRESSES),$?),rm -rf _build/$(EDITION))
-	@$(if $(filter ja,$(EDITION)),$(BIN)/python -m tools.translate tree $(ONLY))
+	@$(if $(TREE),$(TREE) $(ONLY))
 	PYTHONPATH="$(CURDIR)" $(BIN)/jupyter-book build $(SOURCES_$(EDITION)) \
 		--quiet -W -n --keep-going --path-output _build/$(EDITION) \
 		|| { rm -rf _build/$(EDITION); exit 1; }
@@ -182,11 +185,12 @@ start: $(INSTALLED) ## begin a Transformer of your own: my_transformer.py
 	@$(BIN)/transformer-course start
 
 .PHONY: lab
-lab: exercises ## open copies of the chapters in JupyterLab; keep work
+lab: exercises ## open copies of the chapters in JupyterLab; keep work (EDITION=ja)
+	@$(TREE)
 	$(BIN)/python -m tools.lab_notebooks
 	$(BIN)/jupyter-lab --ServerApp.root_dir="$(CURDIR)" \
 		--ServerApp.extra_static_paths="$(CURDIR)/$(SITE)" \
-		--LabApp.default_url=/lab/tree/my_chapters
+		--LabApp.default_url=/lab/tree/my_chapters$(if $(TREE),/ja)
 
 .PHONY: outputs
 outputs: $(INSTALLED) ## run the notebooks (NB="...": these) and store outputs
@@ -198,8 +202,8 @@ timings: $(INSTALLED) ## say how long notebooks and cells take (STORE=1: keep it
 
 # --- for lecturers -----------------------------------------------------------
 
-LECTURES := $(BIN)/python -m tools.lectures
-CLASS := _build/class/en
+LECTURES := $(if $(TREE),$(TREE) &&) $(BIN)/python -m tools.lectures
+CLASS := _build/class/$(EDITION)
 
 .PHONY: slides
 slides: $(INSTALLED) ## make slides, handouts and figures (NB="04 12a")

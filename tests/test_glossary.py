@@ -10,7 +10,14 @@ from built_book import BOOK, build_project
 from lxml import html
 
 sys.path.insert(0, str(BOOK / "_ext"))
-from course_glossary import gojuon_order, reading
+from course_glossary import (
+    entry,
+    gojuon_order,
+    index_page,
+    read_terms,
+    reading,
+    terms_page,
+)
 
 TERMS = yaml.safe_load((BOOK / "glossary.yml").read_text(encoding="utf-8"))
 
@@ -32,6 +39,32 @@ def test_japanese_is_sorted_by_the_table_of_kana():
     ]:
         mixed = words.split()[::-1]
         assert sorted(mixed, key=gojuon_order) == words.split()
+
+
+def test_in_japanese_terms_stand_in_the_order_of_the_kana(monkeypatch):
+    monkeypatch.setattr("course_edition.language", "ja")
+    page = terms_page(TERMS)
+    assert page.startswith("## あ\n") and "\n## わ\n" in page
+    attention = next(term for term in TERMS if term["en"] == "attention")
+    said = attention["definition"]
+    names = "注意機構（ちゅういきこう）\nattention\n"
+    assert entry(attention).startswith(f"{names}  {said['ja']}")
+    assert said["en"] in entry(attention)
+    link = "- attention {term}`注意機構（ちゅういきこう） <attention>`"
+    assert link in index_page(TERMS)
+
+
+def test_stale_japanese_is_english_again(tmp_path):
+    path = tmp_path / "glossary.yml"
+    [term] = [t for t in TERMS if t["en"] == "variance"]
+    for english, shown in (
+        (term["definition"]["en"], term["definition"]["ja"]),
+        ("Something else.", "Something else."),
+    ):
+        stale = term | {"definition": term["definition"] | {"en": english}}
+        path.write_text(yaml.safe_dump([stale]), "utf-8")
+        read_terms.cache_clear()
+        assert read_terms(path)[0]["definition"]["ja"] == shown
 
 
 SMALL = Path(__file__).with_name("small_glossary")

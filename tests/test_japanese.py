@@ -13,6 +13,7 @@ from docutils.nodes import make_id
 from lxml import html
 
 from course_exercises.language import digest_of
+from tools.lectures.chapter import sections_of
 from tools.translate import __main__ as translate
 from tools.translate import pieces, tree
 from tools.translate.rules import broken
@@ -125,6 +126,35 @@ def test_code_outputs_and_headings_are_those_of_the_english_notebook():
         assert found == [h[0] for h in pieces.headings_of(there["source"])]
 
 
+def test_a_lecture_reads_a_japanese_chapter_as_the_english_one(tmp_path):
+    path = tmp_path / "04_attention.ipynb"
+    path.write_text(tree.Edition(path.stem).source(), "utf-8")
+    english = sections_of(pieces.source_of(path.stem))
+    japanese = sections_of(path)
+    assert [*japanese] == [*english]
+    for here, there in zip(japanese.values(), english.values(), strict=True):
+        assert (here.slug, here.parent) == (there.slug, there.parent)
+        for kind in ("code", "figure", "live", "math"):
+            assert here.all(kind) == there.all(kind)
+    assert japanese["three-tokens-by-hand"].title == "トークン三つで手計算"
+
+
+def test_the_japanese_plan_asks_in_japanese_and_names_the_same():
+    plan = yaml.safe_load(tree.Edition(pieces.PLAN).source())
+    english = yaml.safe_load(pieces.source_of(pieces.PLAN).read_text("utf-8"))
+    [here], [there] = (
+        [unit for unit in each["units"] if unit["unit"] == "04"]
+        for each in (plan, english)
+    )
+    for one, other in zip(here["core"], there["core"], strict=True):
+        assert one["section"] == other["section"]
+        assert one["shows"] == other["shows"]
+        formulas = (each.get("formula", []) for each in (one, other))
+        assert len({str([line[0] for line in f]) for f in formulas}) == 1
+    asked = here["core"][0]
+    assert re.search("[ぁ-ん]", asked["asks"] + asked["formula"][0][1])
+
+
 def test_words_of_files_are_there():
     for name, words in strings()["files"].items():
         place = "" if name.startswith(("_", "en/")) else "_ext"
@@ -137,7 +167,8 @@ def test_words_of_extensions_are_there():
 
     said = {
         node.value
-        for path in (BOOK / "_ext").glob("*.py")
+        for folder in (BOOK / "_ext", ROOT / "tools")
+        for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant)
     }

@@ -21,8 +21,10 @@ from tools.lab_notebooks import (
     is_changed,
     learner_notebook,
     read_book,
+    read_chapter,
     write_copy,
 )
+from tools.translate.tree import Edition
 
 PATHS = chapter_paths()
 SVG = "{http://www.w3.org/2000/svg}"
@@ -103,6 +105,31 @@ def test_links_between_copies_lead_to_cells(copies):
     assert len(targets) > 300
     for file, _, cell in targets:
         assert cell in ids[file.removesuffix(".ipynb")], (file, cell)
+
+
+def test_a_japanese_copy_has_the_code_and_figures_of_the_english(
+    book, copies, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("course_edition.language", "ja")
+    path = tmp_path / "04_attention.ipynb"
+    path.write_text(Edition(path.stem).source(), "utf-8")
+    own = replace(
+        book, is_built=True, figures={**book.figures}, frames={**book.frames}
+    )
+    own._add(path.stem, read_chapter(path).cells)
+    japanese, english = learner_notebook(path, own), copies[path.stem]
+    text = texts_of(japanese)
+    assert not LEFT_OVER.findall(text)
+    assert "## トークン三つで手計算" in text and "**図 4.1.** " in text
+    assert "Three tokens" not in text and "答え" in text
+    for here, there in zip(japanese.cells, english.cells, strict=True):
+        assert here.id == there.id
+        if here.cell_type == "code":
+            titled, plain = (
+                re.sub("^# .*", "", cell.source) for cell in (here, there)
+            )
+            assert titled == plain
+            assert here.metadata.get("tags") == there.metadata.get("tags")
 
 
 def test_what_the_book_folds_is_folded(copies):

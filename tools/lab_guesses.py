@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from nbformat import NotebookNode
 
+from tools.edition import say
 from tools.lab_markdown import PARSER, blocks_of
 
 TITLE = "After your guess"
@@ -46,7 +47,7 @@ def fold_what_waits(cells: list[NotebookNode]) -> None:
         lines = found[0].cell.source.splitlines()
         start, stop = found[0].lines.start, found[-1].lines.stop
         lines[stop:stop] = [":::::"]
-        lines[start:start] = [f":::::{{dropdown}} {TITLE}"]
+        lines[start:start] = [f":::::{{dropdown}} {say(TITLE)}"]
         found[0].cell.source = "\n".join(lines)
 
 

@@ -17,9 +17,9 @@ from pybtex.database import Entry, parse_file
 from pybtex.richtext import Text
 
 from course_exercises.path.parts import FILE, PARTS, stub
+from tools.edition import BUILT, say
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ROOT / "_build/en/_build/html"
 SERVED = "/static"
 """Where `make lab` lets JupyterLab serve these pages."""
 PARSER = MarkdownIt("commonmark").use(colon_fence_plugin)
@@ -32,6 +32,7 @@ FRAMED = ("live", "raw", "time-machine", "head-viewer")
 NOTE = re.compile(r"^\{\.[\w-]+\}\n", re.M)
 ROLE = re.compile(r"\{([\w:-]+)\}`([^`]+)`")
 LINK = re.compile(r"\[([^\[\]]+)\]\(([^()\s]+)\)")
+RENAMED = r"\n+```\{renamed\} (.+)\n```"  # the heading above it
 IN_PAGE = re.compile(r'<a href="#([^"]+)">(.*?)</a>')
 NAMED = re.compile(r"(.+?)\s*<(.+)>", re.S)
 
@@ -162,14 +163,16 @@ class Book:
             {key: Paper.read(entry) for key, entry in entries.items()},
             mathjax["tex"]["macros"],
             {
-                label: (page.stem, heading)
+                label: (page.stem, renamed or heading)
                 for page in folder.glob("*.md")
-                for label, heading in re.findall(
-                    r"^\(([\w-]+)\)=\n+(.+)", page.read_text("utf-8"), re.M
+                for label, heading, renamed in re.findall(
+                    rf"^\(([\w-]+)\)=\n+(.+)(?:{RENAMED})?",
+                    page.read_text("utf-8"),
+                    re.M,
                 )
             },
             site or SERVED,
-            bool(site) or PAGES.is_dir(),
+            bool(site) or BUILT.is_dir(),
         )
         for page, cells in chapters.items():
             book._add(page, cells)
@@ -178,7 +181,8 @@ class Book:
     def _add(self, page: str, cells: list[NotebookNode]) -> None:
         """Note what stands in a chapter."""
         live = count()
-        numbers = (f"Figure {int(page[:2])}.{n}" for n in count(1))
+        form = say("Figure {}.{}").format
+        numbers = (form(int(page[:2]), n) for n in count(1))
 
         def note(label: str | None, cell: NotebookNode) -> None:
             if label:
@@ -223,6 +227,7 @@ class Writer:
 
     def parts(self, text: str) -> list[str | Frame]:
         """A text in plain Markdown, cut where a frame stands."""
+        text = re.sub(rf"^(#+ ).+{RENAMED}", r"\1\2", text, flags=re.M)
         lines, end, parts = text.splitlines(), 0, []
         for block in blocks_of(text):
             if isinstance(block, Block):
@@ -268,7 +273,9 @@ class Writer:
         if "slider" in block.options:
             low, high, *unit = block.options["slider"].split()
             unit = " ".join(["", *unit])
-            asked = f"*Guess a number from {low} to {high}{unit}.*"
+            asked = say("*Guess a number from {} to {}{}.*").format(
+                low, high, unit
+            )
             right = answer + unit
         else:
             choices = block.options["choices"].split("|")
@@ -276,8 +283,9 @@ class Writer:
             asked = "\n".join(f"1. {choice}" for choice in choices)
             right = choices[int(answer) - 1]
         content = f"**{right}**\n\n{block.content.strip()}"
-        question = self.prose(f"**Guess.** {block.argument}\n\n{asked}")
-        return f"{question}\n\n{fold('Answer', self.text(content))}"
+        asks = say("**Guess.** {}").format(block.argument)
+        question = self.prose(f"{asks}\n\n{asked}")
+        return f"{question}\n\n{fold(say('Answer'), self.text(content))}"
 
     def write(self, block: Block) -> str:
         """What the chapter asks of the reader's own file, with its stubs."""
@@ -297,9 +305,10 @@ class Writer:
         if label:
             said = f"{self.book.figures[label][1]}. {said}"
         return self.prose(
-            "> **A figure that moves** stands [in the book]"
-            f"({address}#{anchor}): `make book` builds it, and `make lab` "
-            f"then puts it here. {said}"
+            say(
+                "> **A figure that moves** stands [in the book]({}): "
+                "`make book` builds it, and `make lab` then puts it here. {}"
+            ).format(f"{address}#{anchor}", said)
         )
 
     def caption(self, figure: dict[str, str]) -> str:
@@ -364,7 +373,8 @@ class Writer:
             case "doc":
                 return f"[{words}]({book.pages}/{target}.html)"
             case "chapter":
-                return chapter_link(f"chapter {target[:2]}", target)
+                words = say("chapter {}").format(target[:2])
+                return chapter_link(words, target)
         raise ValueError(f"say how a copy shows {{{name}}}`{content}`")
 
 
@@ -386,4 +396,4 @@ def sources(cells: list[NotebookNode], book: Book) -> str:
         for key in content.split(",")
     }
     listed = sorted(book.papers[key].listed() for key in keys)
-    return "\n".join(["## Sources", "", *listed]) if listed else ""
+    return "\n".join([f"## {say('Sources')}", "", *listed]) if listed else ""

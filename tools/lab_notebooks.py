@@ -32,9 +32,10 @@ from nbformat.v4 import (
     writes,
 )
 
+from tools.edition import BUILT, EDITION, say
+from tools.edition import SOURCES as CHAPTERS
 from tools.lab_guesses import TAG, TITLE, fold_what_waits
 from tools.lab_markdown import (
-    PAGES,
     SOURCES,
     Book,
     Frame,
@@ -46,10 +47,9 @@ from tools.refresh_outputs import FIXED_METADATA
 from transformer_course import files
 
 ROOT = Path(__file__).resolve().parent.parent
-CHAPTERS = ROOT / "book/en"
 OPENINGS = CHAPTERS / "figures/openings"
 STYLE = ROOT / "book/_static/openings.css"
-TARGET = ROOT / "my_chapters"
+TARGET = ROOT / "my_chapters" / ("" if EDITION == "en" else EDITION)
 NAME = "building-the-transformer"
 FOLDED = {
     "hide-input": {"source_hidden": True},
@@ -211,7 +211,7 @@ def code_cells(
         cell.metadata["jupyter"] = jupyter
     title = settings.get("code_prompt_show")
     if is_first:
-        title = "What this chapter imports"
+        title = say("What this chapter imports")
     if title:
         cell.source = f"# {title}\n{cell.source}"
     for output in cell.outputs:
@@ -220,7 +220,7 @@ def code_cells(
         return [cell]
     caption = writer.caption(figure)
     if TAG in folds:
-        caption = fold(TITLE, caption)
+        caption = fold(say(TITLE), caption)
     return [cell, text_cell(caption, f"{cell.id[:50]}-caption")]
 
 
@@ -287,7 +287,7 @@ def main() -> int:
             print(f"{word} {path}")
     if "left" in done.values():
         print("To have one afresh, rename your copy and run this again.")
-    if not PAGES.is_dir():
+    if not BUILT.is_dir():
         print("Figures that move stand in the book: `make book` builds it.")
     return 0
 

@@ -27,11 +27,12 @@ language = "en"
 
 def say(english: str) -> str:
     """Words of an extension, in the language of the book."""
-    if language == "en" or not re.search("[A-Za-z]{2}", english):
+    if language == "en":
         return english
-    if english not in strings()["extensions"]:
+    words = strings()["extensions"]
+    if english not in words and re.search("[A-Za-z]{2}", english):
         logger.warning("book/ja/strings.yml has no %r", english)
-    return strings()["extensions"].get(english, english)
+    return words.get(english, english)
 
 
 def in_edition(text: str, file: str) -> str:

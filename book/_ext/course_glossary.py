@@ -2,7 +2,7 @@
 
 On the page ``glossary`` the line ``{glossary} terms`` stands for Sphinx's
 glossaries of all terms, one under each letter, and ``{glossary} index`` for
-the Japanese words in the order of the kana.
+the words of the other language: the Japanese ones in the order of the kana.
 
 Where the text of a chapter first uses a term, the term becomes a link to the
 glossary, and ``_static/terms.js`` shows there what it means. The definitions
@@ -24,6 +24,8 @@ from docutils import nodes
 from markdown_it import MarkdownIt
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+
+from course_exercises.language import digest_of
 
 PAGE = "glossary"
 ROWS = "あかさたなはまやらわ"
@@ -63,8 +65,12 @@ Term = dict[str, str | dict]
 
 @cache
 def read_terms(path: Path) -> list[Term]:
-    """All terms, in the order of the file."""
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    """All terms, in the order of the file; stale Japanese is English again."""
+    terms = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for said in (term["definition"] for term in terms):
+        if said.get("of") not in (None, digest_of(said["en"])):
+            said["ja"] = said["en"]
+    return terms
 
 
 def reading(term: Term) -> str:
@@ -112,8 +118,8 @@ def entry(term: Term) -> str:
     english = ", ".join(also.get("en", []))
     japanese = "、".join(also.get("ja", []))
     notes = [
-        english and f"Also: {english}.",
-        "symbol" in term and f"Symbol: {term['symbol']}.",
+        english and say("Also: {}.").format(english),
+        "symbol" in term and say("Symbol: {}.").format(term["symbol"]),
         f"→ {{chapter}}`{term['where']}`",
     ]
     paragraphs = [
@@ -121,30 +127,43 @@ def entry(term: Term) -> str:
         " ".join(filter(None, notes)),
         beside(term) + (japanese and f"（{japanese}）"),
     ]
-    return f"{term['en']}\n" + "\n\n".join(f"  {p}" for p in paragraphs)
+    names = [term["en"]]
+    if course_edition.language == "ja":
+        names = dict.fromkeys([with_reading(term), *names])
+        text = term["definition"]["ja"]
+        text += japanese and f"別名：{japanese}。"
+        paragraphs = [text, *paragraphs[:2]]
+    return "\n".join(names) + "\n" + "\n\n".join(f"  {p}" for p in paragraphs)
+
+
+def groups(terms: list[Term], language: str) -> Iterator[tuple]:
+    """Terms in the order of a language, by their first letters there."""
+    if language == "ja":
+        terms = sorted(terms, key=lambda term: gojuon_order(reading(term)))
+        return groupby(terms, row)
+    return groupby(terms, lambda term: term["en"][0].upper())
 
 
 def terms_page(terms: list[Term]) -> str:
-    """Terms in the order of the file, under their first letters."""
+    """Terms in the order of the book's language, under their first letters."""
     return "\n\n".join(
         f"## {letter}\n\n```{{glossary}}\n"
         + "\n\n".join(map(entry, members))
         + "\n```"
-        for letter, members in groupby(terms, lambda t: t["en"][0].upper())
+        for letter, members in groups(terms, course_edition.language)
     )
 
 
 def index_page(terms: list[Term]) -> str:
-    """Japanese words, each with a link to its term."""
-    ordered = sorted(terms, key=lambda term: gojuon_order(reading(term)))
-    parts = []
-    for kana, members in groupby(ordered, row):
-        parts.append(f"### {kana}\n\n{{.glossary-index}}")
-        parts[-1] += "".join(
-            f"\n- {with_reading(term)} {{term}}`{term['en']}`"
-            for term in members
-        )
-    return "\n\n".join(parts)
+    """Words of the other language, each with a link to its term."""
+    other, line = "ja", "\n- {0} {{term}}`{1}`"
+    if course_edition.language == "ja":
+        other, line = "en", "\n- {1} {{term}}`{0} <{1}>`"
+    return "\n\n".join(
+        f"### {letter}\n\n{{.glossary-index}}"
+        + "".join(line.format(with_reading(t), t["en"]) for t in members)
+        for letter, members in groups(terms, other)
+    )
 
 
 # --- terms in a text ---------------------------------------------------------

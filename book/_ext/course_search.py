@@ -66,7 +66,8 @@ NO_TEXT = """
 """Parts of a page that are not read as its text."""
 
 ENTRIES = """
-    .//section[@id] | .//dl[@class='glossary']/dt[@id]
+    .//section[@id]
+    | .//dl[@class='glossary']/dt[@id][following-sibling::*[1][self::dd]]
     | .//dl[contains(@class, 'py ')][not(contains(@class, 'attribute')
         or contains(@class, 'property'))]/dt[@id]
 """
@@ -136,7 +137,8 @@ def title_of(part: HtmlElement) -> str:
             element.drop_tree()
         return title
     if part.getparent().get("class") == "glossary":
-        return (part.text or "").strip()
+        names = part.xpath("preceding-sibling::*[1][self::dt]/text()")
+        return " ".join([*names[:1], part.text or ""]).strip()
     return part.get("id").removeprefix(PACKAGE)
 
 

@@ -19,6 +19,7 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 PICTURE = "The Transformer as a diagram of boxes."
+SORRY = "Unfortunately we couldn't find the content you were looking for."
 PATTERNS = {
     "REPO": (
         r"https://[\w.-]+/[\w.-]+/[\w.-]+",
@@ -90,6 +91,9 @@ def configure(app: Sphinx, config: Config) -> None:
         config.ogp_image = "_static/preview.png"
         config.ogp_image_alt = say(PICTURE)
         config.notfound_urls_prefix = f"{urlsplit(site).path}/"
+        title = say("Page not found")
+        body = f"<h1>{title}</h1>\n\n{say(SORRY)}"
+        config.notfound_context = {"title": title, "body": body}
 
 
 def fill_in(app: Sphinx, page: str, source: list[str]) -> None:

@@ -10,13 +10,13 @@ import argparse
 import sys
 
 from tools.chromium import print_pdf
+from tools.edition import BUILT, EDITION
 from tools.lectures.plan import read_plan
 from tools.lectures.publish import publish
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 
-TARGET = ROOT / "_build/class/en"
-PAGES = ROOT / "_build/en/_build/html"
+TARGET = ROOT / f"_build/class/{EDITION}"
 
 
 def main() -> int:
@@ -29,7 +29,13 @@ def main() -> int:
     parser.add_argument("units", nargs="*", help="such as 12a; all")
     options = parser.parse_args()
     try:
-        publish(TARGET, read_plan().of(options.units), PAGES, options.pptx)
+        plan = read_plan()
+        names = options.units or [
+            name
+            for name, u in plan.units.items()
+            if EDITION == "en" or (ROOT / f"book/ja/{u.notebook}.md").exists()
+        ]
+        publish(TARGET, plan.of(names), BUILT, options.pptx)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

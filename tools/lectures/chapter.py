@@ -17,10 +17,10 @@ from myst_parser.parsers.mdit import create_md_parser
 from nbformat import NotebookNode
 from nbformat.v4 import reads
 
-from tools.refresh_outputs import ROOT
+from tools.edition import SOURCES as BOOK
+from tools.edition import say
 from transformer_course.errors import CourseError
 
-BOOK = ROOT / "book/en"
 READER = create_md_parser(
     MdParserConfig(enable_extensions={"amsmath", "colon_fence", "dollarmath"}),
     RendererHTML,
@@ -103,7 +103,7 @@ def notebook_of(path: Path) -> NotebookNode:
 def sections_of(path: Path) -> dict[str, Section]:
     """The sections of a chapter in their order, by their anchors."""
     found = {"": Section("", "", "", "")}  # what stands above the first one
-    blocks, parent, unnamed = found[""].blocks, "", count()
+    blocks, parent, anchor, unnamed = found[""].blocks, "", "", count()
     for cell in notebook_of(path).cells:
         read = prose if cell.cell_type == "markdown" else code
         for part in read(cell):
@@ -113,6 +113,9 @@ def sections_of(path: Path) -> dict[str, Section]:
                 blocks.append(part)
                 continue
             level, title = part
+            if level == "renamed":  # in another edition
+                found[anchor] = replace(found[anchor], title=title)
+                continue
             anchor = make_id(re.sub(r"['’]", "", title))  # as Sphinx has it
             parent = anchor if level == "h2" else parent
             found[anchor] = Section(title, anchor, slug_of(title), parent)
@@ -145,7 +148,8 @@ def projected() -> dict[str, str]:
     By the directives of the figures that answer there.
     """
     text = (BOOK / "projector.md").read_text("utf-8")
-    found = re.findall(r"^## (.*)\n+```(\{live\} \S+)", text, re.M)
+    renamed = r"(?:```\{renamed\}.*\n```\n+)?"
+    found = re.findall(rf"^## (.*)\n+{renamed}```(\{{live\}} \S+)", text, re.M)
     return {live: make_id(title) for title, live in found}
 
 
@@ -162,12 +166,14 @@ def prose(cell: NotebookNode) -> Iterator[Block | tuple[str, str]]:
     """Blocks of a cell of prose; of a heading its level and title."""
     lines = cell.source.splitlines()
     tokens = READER.parse(cell.source)
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, after in zip(tokens, [*tokens[1:], None], strict=False):
         if token.level or token.map is None:
             continue
         text = "\n".join(lines[slice(*token.map)]).strip()
         if token.type == "heading_open" and token.tag != "h1":
             yield token.tag, after.content
+        elif token.info.startswith("{renamed}"):
+            yield "renamed", token.info.removeprefix("{renamed}").strip()
         elif token.type in KINDS:
             if token.type == "math_block_label":
                 text = f"$${token.content}$$"
@@ -193,7 +199,7 @@ def guess(question: str, content: str) -> Block:
     else:
         answer = " ".join([answer, *options["slider"].split()[2:]])
     answer = answer[:1].upper() + answer[1:]
-    told = f"**{answer}.** {said}"
+    told = f"**{answer}{say('.')}** {said}"
     return Block("guess", question.strip(), told, choices)
 
 
@@ -222,8 +228,10 @@ def portable(text: str) -> str:
     Citations stay: the folder has a page of sources.
     """
     text = re.sub(r"\s*\(\{(?:num)?ref\}`[^`]*`\)", "", text)
-    text = re.sub(r"(?:^|(?<=[.:?] ))\{numref\}`[^`]*`", "The figure", text)
-    text = re.sub(r"\{numref\}`[^`]*`", "the figure", text)
+    text = re.sub(
+        r"(?:^|(?<=[.:?] ))\{numref\}`[^`]*`", say("The figure"), text
+    )
+    text = re.sub(r"\{numref\}`[^`]*`", say("the figure"), text)
     text = re.sub(r"\{(?!cite)\w+\}`([^`<]+?)(?: <[^`]*>)?`", r"\1", text)
     return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
 

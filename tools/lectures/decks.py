@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tools.edition import EDITION, say
 from tools.lectures.chapter import (
     ANSWERS,
     BadPlan,
@@ -42,6 +43,7 @@ BRIEF = 30
 """Words of a caption on a slide."""
 BROAD = 32
 """Signs of a term from which on its words stand below it."""
+SENTENCE = r"(?<=[.?!])\s+(?=[A-Z“*$])|(?<=。)(?=[^」）,])"
 GROUPS = str.maketrans("", "", "{}^_&")
 """What TeX does not draw."""
 CELLS = ("output", "code", "table")
@@ -87,7 +89,7 @@ class Slide:
         if self.part:
             names += [self.part.layout]
         longest = max((self.text, self.answer), key=len)
-        if len(bare(longest).split()) > LONG:
+        if length(longest) > LONG:
             names += ["long"]
         if "|--" in self.block and len(self.block.split()) > DENSE:
             names += ["dense"]
@@ -116,20 +118,20 @@ class Deck:
     def slides(self) -> list[Slide]:
         """All of them, in order; their seconds are the unit's minutes."""
         unit = self.unit
-        title = f"Unit {unit.unit} · {unit.title}"
+        title = say("Unit {} · {}").format(unit.unit, unit.title)
         left = unit.opening * 60 - TITLE - OUTLINE - SUMMARY - CLOSING
         opening, *_ = self.exhibit(
-            Slide("why", "Why?", left, self.text(unit.opens.says)),
+            Slide("why", say("Why?"), left, self.text(unit.opens.says)),
             unit.opens.shows,
         )
-        opening = replace(opening, title="Why?", seconds=left)
+        opening = replace(opening, title=say("Why?"), seconds=left)
         return [
             Slide("title", title, TITLE, self.text(unit.aim)),
             opening,
-            Slide("outline", "What is to come", OUTLINE, self.outline()),
+            Slide("outline", say("What is to come"), OUTLINE, self.outline()),
             *(s for topic in self.topics() for s in self.topic(topic)),
             self.summary(),
-            Slide("homework", "Afterwards", CLOSING),
+            Slide("homework", say("Afterwards"), CLOSING),
         ]
 
     def topics(self, anchor: str = "") -> list[Topic]:
@@ -155,7 +157,8 @@ class Deck:
                 f"unit {self.unit.unit} has formula: {self.unit.formula}, a "
                 "section without one in its core"
             )
-        return Slide("summary", "To keep", SUMMARY, keeps, block=named[0])
+        title = say("To keep")
+        return Slide("summary", title, SUMMARY, keeps, block=named[0])
 
     def formulas(self, anchor: str = "") -> list[str]:
         """The unit's formulas, or those of a section, as they end up."""
@@ -414,10 +417,18 @@ def names_of(slide: Slide) -> set[str]:
 
 def brief(caption: str) -> tuple[str, str]:
     """As many sentences of a caption as a slide has room for, and the rest."""
-    first, *others = re.split(r"(?<=[.?!])\s+(?=[A-Z“*$])", caption.strip())
-    while others and len(bare(f"{first} {others[0]}").split()) <= BRIEF:
-        first = f"{first} {others.pop(0)}"
-    return first, " ".join(others)
+    first, *others = re.split(SENTENCE, caption.strip())
+    while others and length(f"{first} {others[0]}") <= BRIEF:
+        first += say(" ") + others.pop(0)
+    return first, say(" ").join(others)
+
+
+def length(text: str) -> int:
+    """Words of a text; of Japanese, three letters are about one."""
+    words = bare(text)
+    if EDITION == "ja":
+        words = re.sub("[　-ヿ一-鿿]{1,3}", "x ", words)
+    return len(words.split())
 
 
 def signs(tex: str) -> int:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from course_edition import in_edition
 from course_minimap import PICTURE, PLACES, drawing
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from course_exercises.engine.exercise import Exercise
 from experiments import store
+from tools.edition import ROOT, say
 from tools.lectures.chapter import (
     BOOK,
     BadPlan,
@@ -30,8 +32,16 @@ from tools.lectures.plan import (
     linked,
 )
 
+
+def template(name: str) -> str:
+    """A template in the language of the edition."""
+    path = Path(__file__).with_name("templates") / name
+    place = f"../../tools/lectures/templates/{name}"
+    return in_edition(path.read_text("utf-8"), place)
+
+
 TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).with_name("templates")),
+    loader=FunctionLoader(template),
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -65,8 +75,8 @@ def minutes(unit: Unit, topics: list[Topic]) -> str:
     spent: dict[str, int] = {}
     for topic in topics:
         spent[topic.section] = spent.get(topic.section, 0) + topic.minutes
-    return ", ".join(
-        f"{link(f'{unit.chapter}#{name}')} ({many} min)"
+    return say(", ").join(
+        say("{} ({} min)").format(link(f"{unit.chapter}#{name}"), many)
         for name, many in spent.items()
     )
 
@@ -74,15 +84,17 @@ def minutes(unit: Unit, topics: list[Topic]) -> str:
 def must(one: Chapter) -> str:
     """Links to the sections of a chapter that may not be left out."""
     *first, last = [link(f"{one.chapter}#{name}") for name in one.must] or [""]
-    return f"{', '.join(first)} and {last}" if first else last
+    return (
+        say("{} and {}").format(say(", ").join(first), last) if first else last
+    )
 
 
 def homework(unit: Unit) -> str:
     """The homework after 45 minutes, and what 90 add."""
     tasks = [task.do for task in unit.tasks(45)]
     long = [task.do for task in unit.after if task.do not in tasks]
-    also = [f"with 90: {'; '.join(long)}"] if long else []
-    return expand("; ".join(tasks + also), unit.chapter) + "."
+    also = [say("with 90: {}").format(say("; ").join(long))] if long else []
+    return expand(say("; ").join(tasks + also), unit.chapter) + say(".")
 
 
 def assignment(unit: Unit, plan: Plan, length: int = 0) -> str:
@@ -94,7 +106,8 @@ def assignment(unit: Unit, plan: Plan, length: int = 0) -> str:
     exercises = plan.exercises_of(unit)
     if not exercises:
         return "".join(
-            f"that of unit {one.unit}." for one in plan.before(unit)[:1]
+            say("that of unit {}.").format(one.unit)
+            for one in plan.before(unit)[:1]
         )
     short, both = (
         [one for one in exercises if unit.covers(one, minutes)]
@@ -105,13 +118,15 @@ def assignment(unit: Unit, plan: Plan, length: int = 0) -> str:
     else:
         long = [one for one in both if one not in short]
         parts = [named(short)] if short else []
-        parts += [f"with 90 also {named(long)}"] if long else []
+        parts += [say("with 90 also {}").format(named(long))] if long else []
         parts += [
-            f"after {link(unit.rests_on(one))} also {named([one])}"
+            say("after {} also {}").format(
+                link(unit.rests_on(one)), named([one])
+            )
             for one in exercises
             if one not in both
         ]
-    return f"`{unit.notebook}`: {'; '.join(parts)}."
+    return f"`{unit.notebook}`: {say('; ').join(parts)}{say('.')}"
 
 
 def minimap(unit: Unit) -> str:
@@ -119,13 +134,13 @@ def minimap(unit: Unit) -> str:
     picture = ElementTree.parse(BOOK / PICTURE).getroot()
     drawn = drawing(picture, unit.chapter)
     svg = ElementTree.tostring(drawn, encoding="unicode")
-    place = PLACES[unit.notebook]
-    return f'<div class="minimap">{svg}<p>Here: {place}</p></div>'
+    place = say("Here: {}").format(say(PLACES[unit.notebook]))
+    return f'<div class="minimap">{svg}<p>{place}</p></div>'
 
 
 def named(exercises: Iterable[Exercise]) -> str:
     """The names of some exercises."""
-    return ", ".join(f"`{exercise.name}`" for exercise in exercises)
+    return say(", ").join(f"`{exercise.name}`" for exercise in exercises)
 
 
 def seconds(unit: Unit, live: Live) -> tuple[int, int]:
@@ -134,7 +149,7 @@ def seconds(unit: Unit, live: Live) -> tuple[int, int]:
     Raises:
         BadPlan: no cell, or more than one, has the line.
     """
-    notebook = notebook_of(chapter_files()[unit.chapter])
+    notebook = notebook_of(ROOT / f"book/en/{unit.notebook}.ipynb")
     cells = [each for each in notebook.cells if each.cell_type == "code"]
     places = [
         number

@@ -18,6 +18,7 @@ import yaml
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
+from tools.edition import EDITION, say
 from tools.lectures.chapter import BOOK, BadPlan
 from tools.lectures.decks import Deck
 from tools.lectures.figures import (
@@ -67,7 +68,7 @@ def publish(target: Path, plan: Plan, book: Path, pptx: bool = False) -> None:
         BadPlan: a chapter lacks what the plan names.
     """
     figures = write_figures(target / "figures")
-    sources = {"sources": "# Sources\n\n```{bibliography}\n```\n"}
+    sources = {"sources": f"# {say('Sources')}\n\n```{{bibliography}}\n```\n"}
     decks, papers = dict(sources), dict(sources)
     exported: dict[str, str] = {}
     files: dict[str, str] = {}
@@ -158,6 +159,7 @@ def settings(root: str) -> dict[str, Any]:
     formulas = book["sphinx"]["config"]
     return {
         "root_doc": root,
+        "language": EDITION,
         "extensions": [
             "myst_parser",
             "sphinx_revealjs",

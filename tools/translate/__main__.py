@@ -11,6 +11,8 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+import yaml
+
 from course_exercises.language import LABELS, Translation, digest_of
 from tools.translate import pieces, tree
 from tools.translate.rules import broken
@@ -70,10 +72,21 @@ def faults(page: str) -> Iterator[str]:
             yield from (f"{key}: {said}" for said in wrong)
     japanese.pop(LABELS, None)
     yield from (f"{key}: gone from the English page" for key in japanese)
+    if page == "glossary":
+        yield from stale_terms()
     known = pieces.read_labels(page)
     for label in pieces.labels_of(page):
         if not known.get(label):
             yield f"{LABELS}: {label!r} is missing"
+
+
+def stale_terms() -> Iterator[str]:
+    """Terms whose English is another than the Japanese translates."""
+    text = (pieces.ROOT / "book/glossary.yml").read_text("utf-8")
+    for term in yaml.load(text, yaml.CSafeLoader):
+        said = term["definition"]
+        if said.get("of") != (digest := digest_of(said["en"])):
+            yield f"{term['en']}: stale, its English is of: {digest} now"
 
 
 def main() -> int:

@@ -19,9 +19,11 @@ page's drawings.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import yaml
 from docutils.nodes import make_id
 
 from course_exercises import language
@@ -33,6 +35,14 @@ ENGLISH = ROOT / "book/en"
 JAPANESE = ROOT / "book/ja"
 FENCE = re.compile(r"^ *(`{3,}|:{3,}).*?^ *\1 *$", re.M | re.S)
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.M)
+PLAN = "units"
+"""What is lectured: it is translated as a page is."""
+TOLD = re.compile(
+    r"\.(?:title|aim|says|asks|answer|board|read|ask|ask_more|say|do|leave"
+    r"|caption|alt|captions\.[^.]+|keeps\.\d+|formula\.\d+\.1"
+    r"|chapters\.\d+\.rests)$"
+)
+"""Its texts; what has several lines is one as well."""
 
 
 def headings_of(text: str) -> list[re.Match]:
@@ -46,17 +56,18 @@ def headings_of(text: str) -> list[re.Match]:
 
 
 def names() -> list[str]:
-    """All pages of the book, such as ``04_attention`` or ``api/models``."""
+    """All that is translated, such as ``04_attention`` or ``api/models``."""
     paths = [*ENGLISH.glob("*.ipynb"), *ENGLISH.rglob("*.md")]
     return sorted(
-        path.relative_to(ENGLISH).with_suffix("").as_posix() for path in paths
+        path.relative_to(ENGLISH).with_suffix("").as_posix()
+        for path in [*paths, ENGLISH / f"{PLAN}.yml"]
     )
 
 
 def source_of(page: str) -> Path:
     """The English file of a page."""
-    notebook = ENGLISH / f"{page}.ipynb"
-    return notebook if notebook.exists() else ENGLISH / f"{page}.md"
+    files = [ENGLISH / f"{page}.{kind}" for kind in ("ipynb", "yml", "md")]
+    return next((path for path in files if path.exists()), files[-1])
 
 
 def sections_of(text: str) -> Iterator[tuple[str, str]]:
@@ -82,6 +93,32 @@ def words_of(cell: dict) -> Iterator[tuple[str, dict, str]]:
     yield from (part for part in parts if part[2] in part[1])
 
 
+def with_words(value: Any, put: Callable, key: str = "") -> Any:
+    """An entry of the plan with what ``put`` makes of each text in it.
+
+    ``put`` is given a text and its address, such as ``04.core.2.asks``.
+    """
+    if isinstance(value, list):
+        names = (
+            each.get("unit", each.get("chapter", number))
+            if isinstance(each, dict)
+            else number
+            for number, each in enumerate(value)
+        )
+        value = dict(zip(names, value, strict=True))
+        return [*with_words(value, put, key).values()]
+    if isinstance(value, dict):
+        return {
+            name: with_words(each, put, f"{key}.{name}")
+            for name, each in value.items()
+        }
+    bare = re.sub(r"~{4}.*?~{4}|\$[^$]*\$", "", str(value), flags=re.S)
+    is_told = TOLD.search(key) or "\n" in bare
+    if is_told and re.search("[A-Za-z]{2}", bare):
+        return put(key[1:].removeprefix("units."), value)
+    return value
+
+
 def pieces_of(page: str) -> dict[str, str]:
     """The English pieces of a page, without the words of its drawings."""
     if page in exercises.files():
@@ -90,6 +127,9 @@ def pieces_of(page: str) -> dict[str, str]:
     text = path.read_text("utf-8")
     if path.suffix == ".md":
         return dict(sections_of(text))
+    if path.suffix == ".yml":
+        with_words(yaml.load(text, yaml.CSafeLoader), found.setdefault)
+        return found
     for cell in json.loads(text)["cells"]:
         if cell["cell_type"] == "markdown":
             found[cell["id"]] = "".join(cell["source"])

@@ -27,7 +27,7 @@ def replace_strings(text: str, words: dict[str, str], file: str) -> str:
     """
     for english in sorted(words, key=len, reverse=True):
         found = r"\s+".join(map(re.escape, english.split()))
-        pattern = rf"(?<=[\"'`>}}])(\s*){found}(\s*)(?=[\"'`<{{$])"
+        pattern = rf"(?:^|(?<=[\"'`>}}]))(\s*){found}(\s*)(?=[\"'`<{{$])"
         if {*english} & {*"\"'`"}:
             pattern = f"(){found}()"
         put = partial(kept_between, words[english])

@@ -20,8 +20,8 @@ from tools.translate.strings import replace_strings, strings
 
 TARGET = ROOT / "_build/ja/book"
 NOTE = "ここはまだ日本語になっていません。英語のまま載せています。"
-WHOLE = {"glossary", "bibliography"}
-"""Pages on which others rest: they are never left empty."""
+WHOLE = {"glossary", "bibliography", pieces.PLAN}
+"""What others rest on: it is never left empty."""
 
 
 def translate_drawing(svg: str, labels: dict[str, str]) -> str:
@@ -89,6 +89,10 @@ class Edition:
         path = pieces.source_of(self.page)
         if path.suffix == ".md":
             return "\n\n".join(of(self.text(key)) for key in self.english)
+        if path.suffix == ".yml":
+            plan = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
+            made = pieces.with_words(plan, lambda k, t: self.words(k) or t)
+            return yaml.safe_dump(made, allow_unicode=True, sort_keys=False)
         notebook = json.loads(path.read_text("utf-8"))
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
@@ -126,7 +130,7 @@ def write(path: Path, content: bytes) -> None:
 def copy(words: dict[str, dict[str, str]]) -> None:
     """Copy what stands beside the pages, with its words in Japanese."""
     book = ROOT / "book"
-    wanted = ("*.yml", "*.bib", "en/*.yml", "en/figures/*.html")
+    wanted = ("*.yml", "*.bib", "en/figures/*.html")
     wanted += ("_static/**/*.*", "_templates/**/*.*")
     for path in (path for each in wanted for path in book.glob(each)):
         name, content = path.relative_to(book).as_posix(), path.read_bytes()

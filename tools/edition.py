@@ -1,0 +1,15 @@
+"""The edition that a command is for: EDITION=ja is tools.translate's tree."""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "book/_ext"))
+import course_edition  # noqa: E402
+
+EDITION = os.environ.get("EDITION", "en")
+SOURCES = ROOT / {"en": "book/en", "ja": "_build/ja/book/ja"}[EDITION]
+BUILT = ROOT / f"_build/{EDITION}/_build/html"
+course_edition.language = EDITION
+say = course_edition.say
