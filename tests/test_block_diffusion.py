@@ -46,7 +46,7 @@ def test_the_loss_of_one_who_knows_nothing_is_that_of_guessing(model, size):
     """Of each word the logarithm of the vocabulary, at any rate of masks."""
     for weight in model.parameters():
         torch.nn.init.zeros_(weight)
-    ids = torch.randint(2, WORDS, (2000, PLACES))
+    ids = torch.randint(2, WORDS, (1000, PLACES))
     guessed = PLACES * torch.tensor(float(WORDS)).log()
     with torch.no_grad():
         drawn = [diffusion_loss(model, ids, size) for _ in range(6)]
@@ -56,7 +56,7 @@ def test_the_loss_of_one_who_knows_nothing_is_that_of_guessing(model, size):
 
 
 def test_the_loss_and_its_bound_have_one_mean(model):
-    ids = torch.randint(2, WORDS, (2000, PLACES))
+    ids = torch.randint(2, WORDS, (1000, PLACES))
     with torch.no_grad():
         drawn = [diffusion_loss(model, ids, 4) for _ in range(12)]
         wanted = bound(model, ids, 4)
@@ -68,7 +68,9 @@ def test_a_block_sees_itself_and_what_stands_before(model):
     ids = torch.randint(2, WORDS, (1, PLACES))
     other = ids.clone()
     other[0, 7] = (ids[0, 7] - 1) % (WORDS - 2) + 2
-    first, second = (model.decode(x, mask=block_mask(12, 4)) for x in (ids, other))
+    first, second = (
+        model.decode(x, mask=block_mask(12, 4)) for x in (ids, other)
+    )
     changed = (first != second).any(dim=-1)[0].tolist()
     assert changed == [False] * 4 + [True] * 8
 
@@ -76,12 +78,11 @@ def test_a_block_sees_itself_and_what_stands_before(model):
 def test_masks_are_filled_by_the_surest_first_and_nothing_else_is_moved():
     model = Certain(LanguageModelConfig(vocab_size=WORDS, n_layers=1))
     torch.manual_seed(0)
-    ids = torch.full((2, 6), MASK)
-    ids[0, 0] = 8
-    masks = []
-    for ids in unmask(model, ids, 3):
-        masks.append((ids == MASK).int().tolist())
-    assert ids.tolist() == [[8, 3, 4, 5, 6, 7], [2, 3, 4, 5, 6, 7]]
+    empty = torch.full((2, 6), MASK)
+    empty[0, 0] = 8
+    rows = list(unmask(model, empty, 3))
+    masks = [(ids == MASK).int().tolist() for ids in rows]
+    assert rows[-1].tolist() == [[8, 3, 4, 5, 6, 7], [2, 3, 4, 5, 6, 7]]
     assert masks[0] == [[0, 1, 1, 1, 0, 0], [1, 1, 1, 1, 0, 0]]
     assert masks[1] == [[0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]]
 
@@ -95,7 +96,7 @@ def test_a_cache_of_finished_blocks_changes_nothing(model):
     ids = empty[:, :0]
     for _ in range(3):
         ids = torch.cat([ids, empty[:, :4]], dim=1)
-        for left in (2, 1):
+        for _ in (2, 1):
             seen = block_mask(ids.size(1), 4)
             logits = model.decode(ids, mask=seen)[:, -4:]
             logits[..., MASK] = -torch.inf
@@ -104,7 +105,7 @@ def test_a_cache_of_finished_blocks_changes_nothing(model):
             sure = p.gather(-1, drawn[..., None])[..., 0]
             sure = sure.masked_fill(block != MASK, -1)
             for row in range(3):
-                best = sure[row].topk(4 // 2 if left == 2 else 2).indices
+                best = sure[row].topk(2).indices
                 block[row, best] = drawn[row, best]
     assert torch.equal(found, ids)
 
@@ -118,19 +119,19 @@ def test_writing_stops_with_the_block_in_which_all_have_ended():
 
 
 def test_the_grammar_can_say_what_it_says():
-    for pair in grammar_pairs(250, seed=5):
+    for pair in grammar_pairs(120, seed=5):
         assert can_say(pair.src), pair.src
 
 
 def test_the_grammar_cannot_say_sentences_with_two_words_exchanged():
     draw = random.Random(0)
     said = 0
-    for pair in grammar_pairs(150, seed=6):
+    for pair in grammar_pairs(60, seed=6):
         words = pair.src.split()
         i, j = draw.sample(range(len(words)), 2)
         words[i], words[j] = words[j], words[i]
         said += can_say(" ".join(words))
-    assert said < 30  # as in: ken met emi
+    assert said < 12  # as in: ken met emi
 
 
 @pytest.mark.parametrize(

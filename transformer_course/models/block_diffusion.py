@@ -29,20 +29,21 @@ def diffusion_loss(
 ) -> Float[Tensor, ""]:
     """Nats of a row at most, by one block that is drawn, behind its past.
 
-    Each row has a rate of masks of its own, and the weight 1 / rate (Sahoo et
-    al. 2024; Nie et al. 2025, section 2.1; in blocks: Arriola et al. 2025).
+    Of each row any number of words is masked. Their mean stands for the whole
+    block, which is the weight 1 / t of Sahoo et al. 2024 and of Nie et al.
+    2025, section 2.1 (in blocks: Arriola et al. 2025).
     """
     blocks = ids.size(1) // size
     end = size * int(torch.randint(1, blocks + 1, ()))
     ids = ids[:, :end]
-    rate = 1 - (torch.arange(len(ids)) + torch.rand(1)) / len(ids)  # spread
-    rate = rate[:, None].to(ids.device)
-    masked = torch.rand(ids.shape, device=ids.device) < rate
-    masked[:, : end - size] = False  # what stands before the block
+    masks = torch.randint(1, size + 1, (len(ids), 1))
+    masked = torch.rand(len(ids), size).argsort(dim=1) < masks
+    masked = F.pad(masked, (end - size, 0)).to(ids.device)
     seen = block_mask(end, size).to(ids.device)
     logits = model.decode(ids.masked_fill(masked, MASK), mask=seen)
     nats = F.cross_entropy(logits.mT, ids, reduction="none")
-    return blocks * (masked * nats / rate).sum(dim=1).mean()
+    weight = size / masks.to(ids.device)
+    return blocks * (weight * masked * nats).sum(dim=1).mean()
 
 
 @torch.no_grad()
