@@ -2,8 +2,8 @@
 
 Three models of one size learn the English of the built-in grammar, in equally
 many steps: a decoder that predicts the next word; masked diffusion of whole
-sentences; and diffusion block by block. ``rates`` tries learning rates for
-each, by one seed; ``models`` takes the best with five more seeds.
+sentences; and diffusion block by block. All learn at one rate, which was not
+tuned for any of them.
 
 Sentences have up to nine words. Of ten places, those behind the full stop hold
 the id of the end.
@@ -14,14 +14,12 @@ network was called for them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from experiments import store
 from experiments.grammatical import can_say
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course.data.corpora import load_corpus
@@ -37,10 +35,9 @@ from transformer_course.models.config import LanguageModelConfig
 from transformer_course.models.transformer import LanguageModel
 
 PLACES, BLOCK = 10, 5
-STEPS, ROWS, WARMUP = 2500, 64, 50
-RATES = (3e-3, 6e-3, 1.2e-2)
-TUNED_ON, SEEDS = 9, (0, 1, 2, 3, 4)
-DRAWN = 200
+STEPS, ROWS, WARMUP, RATE = 2000, 64, 50, 6e-3
+SEEDS = (0, 1, 2, 3, 4)
+DRAWN = 100
 """Sentences that are drawn in each way."""
 COUNTS = (1, 2, 3, 5, 10)
 """Steps for all places of a sentence."""
@@ -59,25 +56,8 @@ SIZES = {
 }
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of model."""
-
-    size: int
-    """Places of a block; 0 for the decoder."""
-    rate: float | None = None
-    """The learning rate; None takes the best that was tried."""
-
-
-KINDS = {"decoder": Kind(0), "whole": Kind(PLACES), "blocks": Kind(BLOCK)}
-VARIANTS = {
-    **{
-        f"rates/{name}-{rate:g}": Kind(kind.size, rate)
-        for name, kind in KINDS.items()
-        for rate in RATES
-    },
-    **{f"models/{name}": kind for name, kind in KINDS.items()},
-}
+KINDS = {"decoder": 0, "whole": PLACES, "blocks": BLOCK}
+"""Places of a block; 0 for the decoder."""
 
 
 @cache
@@ -161,17 +141,17 @@ def judged(ids: Tensor, calls: float) -> Record:
     }
 
 
-def drawn_by(kind: Kind, model: LanguageModel, rows: int) -> dict[str, Record]:
+def drawn_by(size: int, model: LanguageModel, rows: int) -> dict[str, Record]:
     """Sentences drawn in all ways that a kind of model has."""
     empty = torch.full((rows, PLACES), MASK)
-    if kind.size == 0:
+    if size == 0:
         found = {}
         for temperature in TEMPERATURES:
             ids = next_words(model, rows, temperature)
             calls = sum(len(t.split()) + 1 for t in texts(ids)) / rows
             found[f"temperature {temperature:g}"] = judged(ids, calls)
         return found
-    if kind.size == PLACES:
+    if size == PLACES:
         found = {}
         for count in COUNTS:
             for order in ("certain", "any"):
@@ -179,41 +159,40 @@ def drawn_by(kind: Kind, model: LanguageModel, rows: int) -> dict[str, Record]:
                 found[f"{order} {count}"] = judged(ids, count)
         return found
     return {
-        f"blocks {count}": block_by_block(kind, model, empty, count)
+        f"blocks {count}": block_by_block(size, model, empty, count)
         for count in BLOCK_COUNTS
     }
 
 
 def block_by_block(
-    kind: Kind, model: LanguageModel, empty: Tensor, count: int
+    size: int, model: LanguageModel, empty: Tensor, count: int
 ) -> Record:
     """As :func:`judged`; the call that fills the cache is counted."""
-    ids = write_blocks(model, empty, kind.size, count, EOS)
-    blocks = [len(t.split()) // kind.size + 1 for t in texts(ids)]
+    ids = write_blocks(model, empty, size, count, EOS)
+    blocks = [len(t.split()) // size + 1 for t in texts(ids)]
     calls = sum(count * n + n - 1 for n in blocks) / len(blocks)
     return judged(ids, calls)
 
 
-def loss_of(kind: Kind) -> Callable[[LanguageModel, Tensor], Tensor]:
+def loss_of(size: int) -> Callable[[LanguageModel, Tensor], Tensor]:
     """What a kind of model learns by."""
-    if kind.size == 0:
+    if size == 0:
         return next_loss
-    return lambda model, ids: diffusion_loss(model, ids, kind.size)
+    return lambda model, ids: diffusion_loss(model, ids, size)
 
 
-def measure(kind: Kind, seed: int, context: RunContext) -> Record:
+def measure(size: int, seed: int, context: RunContext) -> Record:
     """Train, test, and draw."""
-    rate = kind.rate or best_rate(kind, context)
     words, train, test = data()
     torch.manual_seed(seed)
     model = LanguageModel(LanguageModelConfig(vocab_size=len(words), **SIZES))
     optimizer = torch.optim.Adam(
         model.parameters(), betas=(0.9, 0.98), fused=True
     )
-    loss_fn = loss_of(kind)
+    loss_fn = loss_of(size)
     for step in range(context.limit(STEPS)):
         up, down = (step + 1) / WARMUP, 1 - step / STEPS
-        optimizer.param_groups[0]["lr"] = rate * min(up, down)
+        optimizer.param_groups[0]["lr"] = RATE * min(up, down)
         loss = loss_fn(model, train[torch.randint(len(train), (ROWS,))])
         optimizer.zero_grad()
         loss.backward()
@@ -222,12 +201,11 @@ def measure(kind: Kind, seed: int, context: RunContext) -> Record:
     model.eval()
     test = test[: context.limit(len(test))]
     with torch.no_grad():
-        nats = bound(model, test, kind.size) if kind.size else None
+        nats = bound(model, test, size) if size else None
         nats = next_loss(model, test) if nats is None else nats
-    found = {"rate": rate, "nats": round(float(nats), 3)}
-    if kind.rate is None:
-        found["drawn"] = drawn_by(kind, model, context.limit(DRAWN))
-    if kind.rate is None and kind.size == PLACES:
+    found = {"nats": round(float(nats), 3)}
+    found["drawn"] = drawn_by(size, model, context.limit(DRAWN))
+    if size == PLACES:
         found["film"] = film_of(model)
     return found
 
@@ -240,30 +218,20 @@ def film_of(model: LanguageModel) -> list[list[str]]:
     return [[shown[i] for i in ids[0].tolist()] for ids in frames]
 
 
-def best_rate(kind: Kind, context: RunContext) -> float:
-    """The rate that was best for a kind, of those tried."""
-    (name,) = (name for name, one in KINDS.items() if one == kind)
-    stored = store.records_in(context.folder)
-    tried = [stored[f"rates/{name}-{rate:g}"][0] for rate in RATES]
-    return min(tried, key=lambda one: one["nats"])["rate"]
-
-
 EXPERIMENT = Experiment(
     name="diffusion",
     chapter="22_since_2017",
-    variants=VARIANTS,
+    variants=KINDS,
     measure=measure,
-    seeds=(TUNED_ON, *SEEDS),
-    seeds_of={"rates": (TUNED_ON,), "models": SEEDS},
+    seeds=SEEDS,
     settings=lambda: {
         "places": PLACES,
         "block": BLOCK,
         "steps": STEPS,
         "rows": ROWS,
-        "rates": RATES,
-        "tuned_on": TUNED_ON,
+        "rate": RATE,
         "drawn": DRAWN,
         "sizes": SIZES,
     },
-    smoke_variants=("rates/blocks-0.006", "rates/decoder-0.006"),
+    smoke_variants=("decoder", "blocks"),
 )
