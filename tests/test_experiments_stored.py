@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from experiments import store
+from experiments import recall, store
 from experiments.__main__ import find_all
 from experiments.index import makers, text_of
 from experiments.since_2017 import RATED
@@ -105,6 +105,18 @@ def test_rates_are_the_best_of_those_tried(name):
     assert tried.keys() == set(rates)
     assert tried[decoder.rate] < min(tried.values()) + 0.001  # or a tie
     assert min(tried) < decoder.rate < max(tried)
+
+
+@pytest.mark.parametrize("name", recall.WAYS)
+def test_the_rate_of_a_recall_has_a_worse_one_on_either_side(name):
+    stored = store.records("recall")
+    tried = {
+        rate: stored[f"rates/{name}-{rate:g}"][0]["right"]
+        for rate in recall.WAYS[name].rates
+    }
+    (rate,) = {one["rate"] for one in stored[f"ways/{name}"]}
+    assert tried[rate] == max(tried.values())
+    assert min(tried) < rate < max(tried)
 
 
 def test_the_paper_s_rows_name_variants_that_are_there():

@@ -350,11 +350,17 @@ class LanguageModel(DecoderOnly):
         self,
         ids: Int[Tensor, "rows length"],
         cache: DecoderCache | None = None,
+        mask: Mask = None,
     ) -> Float[Tensor, "rows _ vocab"]:
-        """Logits from ids, as in :meth:`DecoderOnly.decode`."""
+        """Logits from ids, as in :meth:`DecoderOnly.decode`.
+
+        With a mask in place of the causal one, the same layers are an
+        encoder's (:mod:`~.models.block_diffusion`).
+        """
         past = 0 if cache is None else cache.length
         x = self.position(self.embedding(ids), past)
-        mask = _target_mask(ids, past, self.config.pad_id)
+        if mask is None:
+            mask = _target_mask(ids, past, self.config.pad_id)
         x = self.decoder(self.dropout(x), mask=mask, cache=cache)
         return self.to_logits(x)
 
