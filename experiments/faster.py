@@ -69,7 +69,8 @@ class Way(NamedTuple):
 @functools.cache
 def encoded() -> list[IdPair]:
     """Sentences of the grammar, as ids."""
-    pairs = load_corpus("grammar").train.take(range(PAIRS))
+    train = load_corpus("grammar").train
+    pairs = train.take(range(min(PAIRS, len(train))))
     tokenizer = Tokenizer.train([*pairs.src, *pairs.tgt], VOCABULARY, "word")
     return encode_pairs(tokenizer, pairs, 128)
 
