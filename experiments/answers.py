@@ -4,9 +4,11 @@ SmolLM2-135M-Instruct learns to follow instructions that a program can check.
 It follows hardly any of them at first, and where all answers are wrong neither
 DPO nor GRPO learns, so these two go on from what LoRA has learned. Scored are
 greedy answers to held-out prompts, in other wordings and with other words, and
-to plain questions, and the loss on a text. There an answer is cut after 24
-tokens, and the system message is empty; ``asked`` gives the untouched model 80
-tokens for the plain questions, its own system message, and other wordings.
+to plain questions, and the loss on a text. The model's own system message
+stands before each prompt. No right answer to an instruction has 24 tokens, so
+longer ones are cut there; plain questions have room for 80. ``asked`` puts the
+plain questions to the untouched model in other wordings, and behind an empty
+system message.
 """
 
 import itertools
@@ -50,9 +52,9 @@ SHOWN, DPO_PROMPTS, GRPO_PROMPTS = 240, 64, 240
 HELD_OUT = 204
 """Prompts that are scored."""
 LONGEST, ROOM = 16, 24
-"""Most tokens of a drawn answer, and of one that is scored."""
+"""Most tokens of a drawn answer, and of one to an instruction."""
 LONG_ROOM = 80
-"""Most tokens of an answer in ``asked``."""
+"""Most tokens of an answer to a plain question."""
 RATES = {"sft": 1e-4, "lora": 1e-3, "dpo": 2e-4, "grpo": 3e-4}
 """Highest learning rates."""
 FACTS = {
@@ -125,14 +127,14 @@ class Asked:
 
 ASKED = {
     "empty": Asked(own=False),
-    "own": Asked(),
     "please": Asked("Please answer this question: {}"),
     "want": Asked("I want to know: {}"),
 }
 
 
-def prompt_ids(tokenizer: ByteBPE, said: str, own: bool = False) -> Ids:
-    """A message as the model reads it, behind a system message."""
+def prompt_ids(tokenizer: ByteBPE, said: str, own: bool = True) -> Ids:
+    """A message as the model reads it, behind its own system message or an
+    empty one."""
     before = [] if own else [Message("system", "")]
     return tokenizer.encode(chat_text([*before, Message("user", said)]))
 
@@ -205,16 +207,14 @@ def scores(
 ) -> Record:
     """What a model answers right, and its loss on a text."""
 
-    def answers(said: list[str]) -> list[tuple[str, bool]]:
-        prompts = [prompt_ids(tokenizer, one) for one in said]
-        written = greedy_answers(model, prompts)
-        return [(tokenizer.decode(ids), len(ids) < ROOM) for ids in written]
-
     asked = instructions(1_000, context.limit(HELD_OUT, 6), held_out=True)
-    given = answers([one.prompt for one in asked])
+    written = greedy_answers(
+        model, [prompt_ids(tokenizer, one.prompt) for one in asked]
+    )
+    texts = [tokenizer.decode(ids) for ids in written]
     right = dict.fromkeys(KINDS, 0)
-    for one, (text, ended) in zip(asked, given, strict=True):
-        right[one.kind] += ended and one.is_right(text)
+    for one, ids, text in zip(asked, written, texts, strict=True):
+        right[one.kind] += len(ids) < ROOM and one.is_right(text)
     ids = torch.tensor([tokenizer.encode(TEXT.replace("\n", " "))])
     with torch.no_grad():
         logits = model(ids[:, :-1])[0]
@@ -224,24 +224,25 @@ def scores(
             "right": right,
             "samples": [
                 (one.prompt, text)  # one of each kind
-                for one, (text, _) in zip(asked, given, strict=True)
+                for one, text in zip(asked, texts, strict=True)
             ][: len(KINDS)],
         },
-        "facts": facts_of(answers, context),
+        "facts": questions(model, tokenizer, context, Asked()),
         "text_nll": F.cross_entropy(logits, ids[0, 1:]).item(),
     }
 
 
-def facts_of(
-    answers: Callable[[list[str]], list[tuple[str, bool]]],
-    context: RunContext,
-    wording: str = "{}",
+def questions(
+    model: nn.Module, tokenizer: ByteBPE, context: RunContext, asked: Asked
 ) -> Record:
-    """How many plain questions are answered right, and how long the answers
-    are."""
+    """How many plain questions are answered right, how long the answers are,
+    and how many are cut."""
     facts = dict(itertools.islice(FACTS.items(), context.limit(len(FACTS))))
-    said = [wording.format(question) for question in facts]
-    texts = [text for text, _ in answers(said)]
+    said = [asked.wording.format(question) for question in facts]
+    written = long_answers(
+        model, [prompt_ids(tokenizer, one, asked.own) for one in said]
+    )
+    texts = [tokenizer.decode(ids) for ids in written]
     known = [
         any(word in text.lower() for word in wanted.split("|"))
         for text, wanted in zip(texts, facts.values(), strict=True)
@@ -250,24 +251,10 @@ def facts_of(
         "prompts": len(facts),
         "right": sum(known),
         "words": sum(len(text.split()) for text in texts) / len(texts),
+        "cut": sum(len(ids) >= LONG_ROOM for ids in written),
+        "asked": asked.wording,
         "samples": list(zip(said, texts, strict=True))[::8],
     }
-
-
-def questions(
-    model: nn.Module, tokenizer: ByteBPE, context: RunContext, asked: Asked
-) -> Record:
-    """Plain questions with room for the answers, and how many are cut."""
-    ended = []
-
-    def answers(said: list[str]) -> list[tuple[str, bool]]:
-        prompts = [prompt_ids(tokenizer, one, asked.own) for one in said]
-        written = long_answers(model, prompts)
-        ended.extend(len(ids) < LONG_ROOM for ids in written)
-        return [(tokenizer.decode(ids), True) for ids in written]
-
-    found = facts_of(answers, context, asked.wording)
-    return {**found, "cut": ended.count(False), "asked": asked.wording}
 
 
 @torch.no_grad()
@@ -340,5 +327,5 @@ EXPERIMENT = Experiment(
         "temperature": 1.0,
     },
     seeds_of={"untouched": (0,), "asked": (0,)},
-    smoke_variants=("untouched", "dpo", "grpo", "asked/own"),
+    smoke_variants=("untouched", "dpo", "grpo", "asked/please"),
 )

@@ -25,6 +25,7 @@ from transformer_course.training.post_training import (
     clipped_gain,
     dpo_loss,
     draw_answers,
+    greedy_answers,
     group_loss,
     merge_lora,
     preference_loss,
@@ -304,6 +305,18 @@ def test_answers_to_several_prompts_are_those_to_each():
     found = draw_answers(model, prompts, **sharp)
     for prompt, (one, other) in zip(prompts, found, strict=True):
         assert one == other == draw_answers(model, [prompt], **sharp)[0][0]
+
+
+def test_the_likeliest_answers_to_prompts_of_any_length_keep_their_order():
+    model, prompts = tiny_modern(), [[1, 5, 6], [1, 9], [1, 7, 4], [1, 3]]
+    for prompt, answer in zip(
+        prompts, greedy_answers(model, prompts, 5), strict=True
+    ):
+        for place, token in enumerate(answer):
+            read = torch.tensor([[*prompt, *answer[:place]]])
+            logits = model(read)[0, -1]
+            logits[[PAD, BOS]] = -torch.inf  # which no answer contains
+            assert token == logits.argmax()
 
 
 @on_each_device

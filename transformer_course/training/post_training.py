@@ -390,6 +390,20 @@ def draw_answers(
     return [texts[i : i + count] for i in range(0, len(texts), count)]
 
 
+def greedy_answers(
+    model: nn.Module, prompts: list[Ids], length: int
+) -> list[Ids]:
+    """The likeliest answer to each prompt; prompts of one length are read
+    together."""
+    found: dict[int, Ids] = {}
+    for size in {*map(len, prompts)}:
+        places = [i for i, ids in enumerate(prompts) if len(ids) == size]
+        some = [prompts[i] for i in places]
+        drawn = draw_answers(model, some, 1, length, temperature=1e-4)
+        found |= {i: one for i, [one] in zip(places, drawn, strict=True)}
+    return [found[i] for i in range(len(prompts))]
+
+
 class Rollouts:
     """Batches that are drawn from the model while it learns.
 
