@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import torch
 
-SIZE, TIMES = 1024, 20
+SIZE, TIMES = 1024, 200
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 STEADY = 0.8
 """The slowest product over the fastest, from which times can be trusted."""
