@@ -55,8 +55,8 @@ DRIVER := $(VENV)/.driver
 FILMER := $(VENV)/.filmer
 MUTMUT := $(VENV)/.mutmut
 GRADING ?= grading
-export SITE_URL REPO EDITION
 EDITION ?= en
+export SITE_URL REPO EDITION
 export TRANSFORMER_COURSE_LANGUAGE := $(EDITION)
 SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
