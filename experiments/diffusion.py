@@ -7,6 +7,7 @@ tuned for any of them.
 
 Sentences have up to nine words. Of ten places, those behind the full stop hold
 the id of the end.
+
 Reported are nats of a sentence that was held out (an upper bound where the
 order is not fixed), and of sentences that the models draw the share that the
 grammar can say (``grammatical``), how many are different, and how often the
@@ -54,8 +55,6 @@ SIZES = {
     "norm_first": True,
     "position": "sinusoidal",
 }
-
-
 KINDS = {"decoder": 0, "whole": PLACES, "blocks": BLOCK}
 """Places of a block; 0 for the decoder."""
 
@@ -201,8 +200,7 @@ def measure(size: int, seed: int, context: RunContext) -> Record:
     model.eval()
     test = test[: context.limit(len(test))]
     with torch.no_grad():
-        nats = bound(model, test, size) if size else None
-        nats = next_loss(model, test) if nats is None else nats
+        nats = bound(model, test, size) if size else next_loss(model, test)
     found = {"nats": round(float(nats), 3)}
     found["drawn"] = drawn_by(size, model, context.limit(DRAWN))
     if size == PLACES:

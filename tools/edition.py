@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book/_ext"))
 import course_edition  # noqa: E402
 
-EDITION = os.environ.get("EDITION", "en")
+EDITION = os.environ.get("EDITION") or "en"
 SOURCES = ROOT / {"en": "book/en", "ja": "_build/ja/book/ja"}[EDITION]
 BUILT = ROOT / f"_build/{EDITION}/_build/html"
 course_edition.language = EDITION
