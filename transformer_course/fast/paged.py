@@ -133,9 +133,9 @@ class Blocks:
         places = (starts + torch.arange(self.size)).flatten(1)
         return places[:, :length].to(self.kept.device)
 
-    def remember(self, text: Text) -> None:
-        """Let other texts share the full blocks of this one."""
-        for i in range(text.read // self.size):
+    def remember(self, text: Text, before: int) -> None:
+        """Let others share blocks that are full since so much was read."""
+        for i in range(before // self.size, text.read // self.size):
             begin = tuple(text.ids[: (i + 1) * self.size])
             if self.known.setdefault(begin, text.blocks[i]) == text.blocks[i]:
                 self.begins[text.blocks[i]] = begin
@@ -286,8 +286,8 @@ class Server:
         logits = self.logits(texts).float()
         logits[:, [PAD, BOS]] = -torch.inf  # no text goes on with these
         for text, row in zip(texts, logits.split(1), strict=True):
-            text.read = len(text.ids)
-            self.blocks.remember(text)
+            before, text.read = text.read, len(text.ids)
+            self.blocks.remember(text, before)
             token = int(text.pick(row))
             text.ids.append(token)
             text.on_token(token)
@@ -316,17 +316,13 @@ class Server:
         x = model.embedding(ids.to(device))
         layers = zip(model.layers, self.maps, self.blocks.kept, strict=True)
         for layer, maps, kept in layers:
-            pairs = maps(layer.norm_1(x)).unflatten(-1, (*turns.shape[2:], 2))
+            pairs = maps(layer.norm_1(x)).view(*turns.shape, 2)
             turned = torch.view_as_complex(pairs) * turns
-            query, newest = (
-                torch.view_as_real(turned)
-                .flatten(-2)
-                .split([heads, kept.size(1)], dim=2)
-            )
+            each = torch.view_as_real(turned).flatten(-2)
+            query, newest = each[:, :, :heads], each[:, :, heads:]
             kept.index_copy_(0, new, newest.flatten(0, 1))
-            x = x + layer.attention.to_output(
-                attend(query, kept[places], mask)
-            )
+            output = attend(query, kept[places], mask)
+            x = x + layer.attention.to_output(output)
             x = x + layer.feed_forward(layer.norm_2(x))
         return model.to_logits(model.norm(x[:, -1]))
 
@@ -338,23 +334,16 @@ class Server:
             for part in (layer.attention for layer in self.model.layers)
         ]
 
-    @cached_property
-    def turn(self) -> Complex64[Tensor, "max_length half"]:
-        """How rotary positions turn pairs of numbers, as complex numbers."""
-        config, device = self.model.config, self.blocks.kept.device
-        positions = torch.arange(config.max_length, device=device)
-        cos, sin = rotations(positions, config.d_head, config.rope_base)
-        return torch.complex(cos, sin)
-
     def _turns(
         self, positions: Int[Tensor, "texts new"]
     ) -> Complex64[Tensor, "texts new heads half"]:
-        """Those of queries, keys and values; a value is not turned."""
-        config = self.model.config
-        turn = self.turn[positions][:, :, None]
-        still = torch.ones_like(turn).expand(-1, -1, config.n_kv_heads, -1)
-        heads = config.n_heads + config.n_kv_heads
-        return torch.cat([turn.expand(-1, -1, heads, -1), still], dim=2)
+        """How rotary positions turn pairs of numbers; values stay."""
+        config, each = self.model.config, positions.flatten()
+        turn = torch.complex(*rotations(each, config.d_head, config.rope_base))
+        turn = turn.unflatten(0, positions.shape)[:, :, None]
+        turned = turn.repeat(1, 1, config.n_heads + config.n_kv_heads, 1)
+        stay = torch.ones_like(turned[:, :, : config.n_kv_heads])
+        return torch.cat([turned, stay], dim=2)
 
 
 def lie_together(texts: list[Text]) -> bool:
@@ -381,9 +370,8 @@ def attend(
         mask: True where a query may look; None for all.
     """
     texts, new, heads, _ = query.shape
-    key, value = (
-        kept.view(texts, -1, *kept.shape[-2:]).transpose(1, 2).chunk(2, dim=1)
-    )
+    kept = kept.view(texts, -1, *kept.shape[-2:]).transpose(1, 2)
+    key, value = kept.chunk(2, dim=1)
     group = heads // key.size(1)
     query = query.unflatten(2, (-1, group)).permute(0, 2, 3, 1, 4)
     if mask is not None:
