@@ -71,6 +71,19 @@ def test_what_texts_share_is_read_once(model):
     assert seen == [14, 3]  # 12 of 15 are in three full blocks
 
 
+def test_a_text_alone_lies_side_by_side_where_nothing_is_lost(model):
+    server, ids = Server(model, size=4), [5] * 6
+    for _ in range(2):  # the second goes on with the first
+        server.add(text := Text([*ids, 5], 12))
+        while server.step():
+            blocks = list(text.blocks)
+        assert blocks == list(range(len(blocks)))
+        ids = text.ids
+    server.add(text := Text([*ids[:4], 7], 2))  # behind lies what is known
+    server.step()
+    assert text.blocks[0] == 0 and text.blocks[1] > 1
+
+
 def test_texts_draw_as_they_like(model):
     pick = drawing(temperature=2.0, generator=torch.Generator().manual_seed(0))
     server, heard = Server(model), []

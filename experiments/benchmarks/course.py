@@ -11,6 +11,7 @@ from transformer_course.decoding.generate import beam_search, greedy_search
 from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.fast.four_bits import keep_packed
 from transformer_course.fast.optimize import optimize
+from transformer_course.fast.paged import Server, Text
 from transformer_course.fast.parallel import parallel_map
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
@@ -81,16 +82,13 @@ def answering(*, packed: bool = True) -> Turn:
     writer, tokenizer = load_gguf(smollm2_file())
     if packed:  # as the commands do it
         keep_packed(writer)
-    ids = tokenizer.encode(work.prompt())[1:]  # the search puts bos before it
+    ids = tokenizer.encode(work.prompt())
 
     def turn() -> Round:
-        written: list[int] = []
-        greedy_search(
-            writer,
-            prefix=torch.tensor([ids]),
-            max_length=len(ids) + work.ANSWER,
-            on_token=lambda tokens: written.append(int(tokens)),
-        )
-        return Round(len(written), [written])
+        server = Server(writer, rows=1)
+        server.add(text := Text(list(ids), work.ANSWER))
+        while server.step():
+            pass
+        return Round(len(text.written), [text.written])
 
     return turn

@@ -6,10 +6,15 @@ which reads them as they are; activations are rounded to bfloat16, and so are
 the two numbers that each group of 32 weights shares.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
-from jaxtyping import Float, UInt8
+import torch.nn.functional as F
+from jaxtyping import BFloat16, Float, UInt8
 from torch import Tensor, nn
+
+from transformer_course.models.modern import GatedFeedForward
 
 GROUP = 32
 """Weights that share a scale and an offset."""
@@ -21,21 +26,37 @@ class FourBitLinear(nn.Module):
     A weight is q · scale + offset, with q from 0 to 15.
 
     Args:
-        blocks: GGUF's Q4_1: for each group of 32 weights a scale and an offset
-            in fp16, then 16 bytes, whose low halves are the first 16 numbers.
+        packed: the numbers, two a byte, in the operator's order.
+        shared: of each group, what the operator adds to (q - 8) · scale.
     """
 
-    def __init__(self, blocks: UInt8[Tensor, "rows groups bytes"]):
+    def __init__(
+        self,
+        packed: UInt8[Tensor, "rows bytes"],
+        shared: BFloat16[Tensor, "groups rows 2"],
+    ):
         super().__init__()
+        self.register_buffer("packed", packed)
+        self.register_buffer("shared", shared)
+
+    @classmethod
+    def of(cls, blocks: UInt8[Tensor, "rows groups bytes"]) -> "FourBitLinear":
+        """The product with a matrix of a file.
+
+        Args:
+            blocks: GGUF's Q4_1: for each group of 32 weights a scale and an
+                offset in fp16, then 16 bytes, whose low halves are the first
+                16 numbers.
+        """
         scale, offset = blocks[..., :4].contiguous().view(torch.half).unbind(2)
         scale, offset = scale.float(), offset.float()
         packed = blocks[..., 4:]
         numbers = torch.cat([packed & 15, packed >> 4], dim=2).flatten(1)
         convert = torch._convert_weight_to_int4pack_for_cpu
-        self.register_buffer("packed", convert(numbers.int(), 1))
         # the operator counts from 8: q · scale + offset for it is
         shared = torch.stack([scale.T, (offset + 8 * scale).T], dim=2)
-        self.register_buffer("shared", shared.contiguous().bfloat16())
+        shared = shared.contiguous().bfloat16()
+        return cls(convert(numbers.int(), 1), shared)
 
     def forward(
         self, x: Float[Tensor, "*batch columns"]
@@ -46,6 +67,60 @@ class FourBitLinear(nn.Module):
             rows, self.packed, GROUP, self.shared
         )
         return product.view(*x.shape[:-1], -1).to(x.dtype)
+
+
+class Beside(nn.ModuleList):
+    """Several products with the same vectors, one behind the other."""
+
+    def forward(
+        self, x: Float[Tensor, "*batch columns"]
+    ) -> Float[Tensor, "*batch rows"]:
+        """All products of each vector."""
+        return torch.cat([part(x) for part in self], dim=-1)
+
+
+def beside(parts: Sequence[nn.Module]) -> nn.Module:
+    """:class:`Beside`, as one product if all matrices have four bits."""
+    if not all(isinstance(part, FourBitLinear) for part in parts):
+        return Beside(parts)
+    return FourBitLinear(
+        torch.cat([part.packed for part in parts]),
+        torch.cat([part.shared for part in parts], dim=1),
+    )
+
+
+class FourBitFeedForward(nn.Module):
+    """SwiGLU, with one product for gate and input, in bfloat16."""
+
+    def __init__(
+        self, gate: FourBitLinear, up: FourBitLinear, down: FourBitLinear
+    ):
+        super().__init__()
+        self.both, self.down_proj = beside([gate, up]), down
+
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
+        """Each position, by itself."""
+        gate, up = self.both(x.bfloat16()).chunk(2, dim=-1)
+        return self.down_proj(F.silu(gate) * up)
+
+
+class ShortNorm(nn.Module):
+    """RMSNorm in fewer operations than PyTorch's takes on a CPU."""
+
+    def __init__(self, norm: nn.RMSNorm):
+        super().__init__()
+        gain, width = norm.weight.detach(), norm.weight.numel()
+        self.register_buffer("gain", gain * width**0.5)
+        self.register_buffer("least", torch.tensor((width * norm.eps) ** 0.5))
+
+    def forward(
+        self, x: Float[Tensor, "*batch width"]
+    ) -> Float[Tensor, "*batch width"]:
+        """x over its root mean square, times the gain."""
+        size = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        return x / torch.hypot(size, self.least) * self.gain
 
 
 class ByteLinear(nn.Module):
@@ -72,18 +147,26 @@ def keep_packed(model: nn.Module) -> None:
 
     The four-bit matrices of ``load_gguf`` stay in four bits. The logits'
     matrix stays in eight, but gets one scale for each row, where the file has
-    one for 32 weights. The model is changed in place, without gradients. Other
+    one for 32 weights. Starting an operation takes time, too, so there are
+    fewer of them. The model is changed in place, without gradients. Other
     models, and those on other devices than the CPU, stay as they are.
     """
-    parts = [
-        (name, part.gguf_blocks)
+    if next(model.parameters()).device.type != "cpu":
+        return
+    parts = {
+        name: FourBitLinear.of(torch.from_numpy(np.array(part.gguf_blocks)))
         for name, part in model.named_modules()
         if hasattr(part, "gguf_blocks")
-    ]
-    if not parts or next(model.parameters()).device.type != "cpu":
+    }
+    if not parts:
         return
-    for name, blocks in parts:
-        parent, _, last = name.rpartition(".")
-        part = FourBitLinear(torch.from_numpy(np.array(blocks)))
-        setattr(model.get_submodule(parent), last, part)
+    for name, part in parts.items():
+        model.set_submodule(name, part)
+    for name, part in list(model.named_modules()):
+        if isinstance(part, nn.RMSNorm):
+            model.set_submodule(name, ShortNorm(part))
+        products = list(part.children())
+        packed = all(isinstance(one, FourBitLinear) for one in products)
+        if isinstance(part, GatedFeedForward) and packed:
+            model.set_submodule(name, FourBitFeedForward(*products))
     model.to_logits = ByteLinear(model.to_logits.weight)

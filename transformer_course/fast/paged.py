@@ -15,23 +15,25 @@ soon as another one ends (Yu et al. 2022, section 3.1)::
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
-from torch import Tensor
+from jaxtyping import Bool, Complex64, Float, Int
+from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import Pick, argmax
 from transformer_course.errors import ConfigError
+from transformer_course.fast.four_bits import beside
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
-from transformer_course.models.positional_encoding import rotate, rotations
+from transformer_course.models.positional_encoding import rotations
 
 KEPT_OTHERWISE = (
     *("window", "sinks", "latent", "linear", "gated", "kv_layers"),
-    *("index_top", "streams", "rope_scaling", "rope_share"),
+    *("index_top", "streams", "rope_scaling", "rope_share", "qk_norm"),
 )
 """Settings that change what a layer keeps, or how it reads it."""
 
@@ -86,10 +88,9 @@ class Blocks:
     def __init__(
         self, config: ModernConfig, count: int, size: int, device: torch.device
     ):
-        heads, d_head = config.n_kv_heads, config.d_head
-        shape = config.n_layers, count, size, heads, d_head
-        self.key = torch.zeros(shape, device=device)
-        self.value = torch.zeros_like(self.key)
+        heads = 2 * config.n_kv_heads  # those of keys, then those of values
+        shape = config.n_layers, count * size, heads, config.d_head
+        self.kept = torch.zeros(shape, device=device)
         self.size, self.users = size, [0] * count
         self.unused = OrderedDict.fromkeys(range(count))
         self.known: dict[tuple[int, ...], int] = {}
@@ -110,16 +111,31 @@ class Blocks:
             self.unused.pop(block, None)
         return found
 
-    def take(self) -> int:
-        """An unused block, whose contents are forgotten."""
-        block, _ = self.unused.popitem(last=False)
+    def take(self, text: Text) -> None:
+        """Give a text one more block, whose contents are forgotten.
+
+        It lies behind the text's last one, if nothing is lost by that.
+        """
+        block = text.blocks[-1] + 1 if text.blocks else -1
+        if block not in self.unused or block in self.begins:
+            block = next(iter(self.unused))
+        del self.unused[block]
         self.known.pop(self.begins.pop(block, ()), None)
         self.users[block] = 1
-        return block
+        text.blocks.append(block)
 
-    def remember(self, text: Text) -> None:
-        """Let other texts share the full blocks of this one."""
-        for i in range(text.read // self.size):
+    def places(
+        self, texts: list[Text], length: int
+    ) -> Int[Tensor, "texts length"]:
+        """Where the first positions of each text are kept."""
+        tables = [torch.tensor(text.blocks) for text in texts]
+        starts = pad_sequence(tables, batch_first=True)[..., None] * self.size
+        places = (starts + torch.arange(self.size)).flatten(1)
+        return places[:, :length].to(self.kept.device)
+
+    def remember(self, text: Text, before: int) -> None:
+        """Let others share blocks that are full since so much was read."""
+        for i in range(before // self.size, text.read // self.size):
             begin = tuple(text.ids[: (i + 1) * self.size])
             if self.known.setdefault(begin, text.blocks[i]) == text.blocks[i]:
                 self.begins[text.blocks[i]] = begin
@@ -167,7 +183,7 @@ class Server:
                 "alone: take such a model, as smollm2 is."
             )
         self.model, self.rows, self.continuous = model, rows, continuous
-        device = model.embedding.weight.device
+        device = next(model.parameters()).device
         self.blocks = Blocks(model.config, blocks, size, device)
         self.waiting: deque[Text] = deque()
         self.running: list[Text] = []
@@ -216,13 +232,18 @@ class Server:
                     break
         return bool(self.running or self.waiting)
 
+    def leave(self, text: Text) -> None:
+        """Give a text up; what it has read stays known."""
+        for texts in (self.running, self.waiting):
+            if text in texts:
+                texts.remove(text)
+        self.blocks.give_back(text)
+
     def drop(self) -> list[Text]:
         """Give all texts up, after a step that failed, and begin anew."""
         texts = [*self.running, *self.waiting]
         for text in texts:
-            self.blocks.give_back(text)
-        self.running.clear()
-        self.waiting.clear()
+            self.leave(text)
         self.blocks.known.clear()  # what was kept last may be wrong
         self.blocks.begins.clear()
         return texts
@@ -235,7 +256,8 @@ class Server:
         if needed > len(self.blocks.unused):
             self.blocks.give_back(text)
             return False
-        text.blocks += [self.blocks.take() for _ in range(needed)]
+        for _ in range(needed):
+            self.blocks.take(text)
         self.running.append(self.waiting.popleft())
         self._write([text])
         return True
@@ -249,7 +271,7 @@ class Server:
         for text in list(self.running):
             while text in self.running and self._is_full(text):
                 if self.blocks.unused:
-                    text.blocks.append(self.blocks.take())
+                    self.blocks.take(text)
                 else:
                     last = self.running.pop()
                     self.blocks.give_back(last)
@@ -264,54 +286,97 @@ class Server:
         logits = self.logits(texts).float()
         logits[:, [PAD, BOS]] = -torch.inf  # no text goes on with these
         for text, row in zip(texts, logits.split(1), strict=True):
-            text.read = len(text.ids)
-            self.blocks.remember(text)
+            before, text.read = text.read, len(text.ids)
+            self.blocks.remember(text, before)
             token = int(text.pick(row))
             text.ids.append(token)
             text.on_token(token)
             full = len(text.ids) - text.prompt == text.longest
             text.ended = text.ended or token == EOS or full
         for text in [text for text in texts if text.ended]:
-            self.running.remove(text)
-            self.blocks.give_back(text)
+            self.leave(text)
 
     def logits(self, texts: list[Text]) -> Float[Tensor, "texts vocab"]:
         """Logits of the next token, after the new keys and values are kept."""
-        model, size = self.model, self.blocks.size
-        device = self.blocks.key.device
+        model, heads = self.model, self.model.config.n_heads
+        device = self.blocks.kept.device
         ids = torch.tensor([text.ids[text.read :] for text in texts])
         read = torch.tensor([text.read for text in texts])
         positions = (read[:, None] + torch.arange(ids.size(1))).to(device)
-        tables = [torch.tensor(text.blocks) for text in texts]
-        table = pad_sequence(tables, batch_first=True).to(device)
-        place = table.gather(1, positions // size), positions % size
-        known = torch.arange(table.size(1) * size, device=device)
-        mask = (known <= positions[..., None])[:, None]
-        d_head, base = model.config.d_head, model.config.rope_base
-        turns = [
-            each.unflatten(0, positions.shape)[:, None]
-            for each in rotations(positions.flatten(), d_head, base)
-        ]
+        places = self.blocks.places(texts, int(read.max()) + ids.size(1))
+        new = places.gather(1, positions).flatten()
+        mask = None
+        if positions.numel() > 1:  # else the newest token sees all
+            known = torch.arange(places.size(1), device=device)
+            mask = known <= positions[..., None]
+        if lie_together(texts):  # a slice copies nothing
+            start = texts[0].blocks[0] * self.blocks.size
+            places = slice(start, start + places.size(1))
+        turns = self._turns(positions)
         x = model.embedding(ids.to(device))
-        kept = zip(self.blocks.key, self.blocks.value, strict=True)
-        for layer, (keys, values) in zip(model.layers, kept, strict=True):
-            y, attention = layer.norm_1(x), layer.attention
-            maps = attention.to_query, attention.to_key, attention.to_value
-            query, key, value = (
-                each(y).unflatten(-1, (-1, d_head)).transpose(1, 2)
-                for each in maps
-            )
-            query = rotate(attention.query_norm(query), turns)
-            key = rotate(attention.key_norm(key), turns)
-            keys[place] = key.transpose(1, 2)
-            values[place] = value.transpose(1, 2)
-            output = F.scaled_dot_product_attention(
-                query,
-                keys[table].flatten(1, 2).transpose(1, 2),
-                values[table].flatten(1, 2).transpose(1, 2),
-                mask,
-                enable_gqa=True,
-            )
-            x = x + attention.to_output(output.transpose(1, 2).flatten(2))
+        layers = zip(model.layers, self.maps, self.blocks.kept, strict=True)
+        for layer, maps, kept in layers:
+            pairs = maps(layer.norm_1(x)).view(*turns.shape, 2)
+            turned = torch.view_as_complex(pairs) * turns
+            each = torch.view_as_real(turned).flatten(-2)
+            query, newest = each[:, :, :heads], each[:, :, heads:]
+            kept.index_copy_(0, new, newest.flatten(0, 1))
+            output = attend(query, kept[places], mask)
+            x = x + layer.attention.to_output(output)
             x = x + layer.feed_forward(layer.norm_2(x))
-        return model.to_logits(model.norm(x)[:, -1])
+        return model.to_logits(model.norm(x[:, -1]))
+
+    @cached_property
+    def maps(self) -> list[nn.Module]:
+        """Of each layer the product that gives queries, keys and values."""
+        return [
+            beside([part.to_query, part.to_key, part.to_value])
+            for part in (layer.attention for layer in self.model.layers)
+        ]
+
+    def _turns(
+        self, positions: Int[Tensor, "texts new"]
+    ) -> Complex64[Tensor, "texts new heads half"]:
+        """How rotary positions turn pairs of numbers; values stay."""
+        config, each = self.model.config, positions.flatten()
+        turn = torch.complex(*rotations(each, config.d_head, config.rope_base))
+        turn = turn.unflatten(0, positions.shape)[:, :, None]
+        turned = turn.repeat(1, 1, config.n_heads + config.n_kv_heads, 1)
+        stay = torch.ones_like(turned[:, :, : config.n_kv_heads])
+        return torch.cat([turned, stay], dim=2)
+
+
+def lie_together(texts: list[Text]) -> bool:
+    """Whether it is one text, and its blocks lie side by side in memory."""
+    blocks = texts[0].blocks
+    together = range(blocks[0], blocks[0] + len(blocks))
+    return len(texts) == 1 and blocks == list(together)
+
+
+def attend(
+    query: Float[Tensor, "texts new heads d_head"],
+    kept: Float[Tensor, "*texts known shared d_head"],
+    mask: Bool[Tensor, "texts new known"] | None,
+) -> Float[Tensor, "texts new d_model"]:
+    """What each query takes from its text.
+
+    The queries that share a head of keys are given as queries of one head;
+    so no key is copied.
+
+    Args:
+        query: turned.
+        kept: of each text the keys' heads and the values', (known, shared,
+            d_head) or (texts, known, shared, d_head).
+        mask: True where a query may look; None for all.
+    """
+    texts, new, heads, _ = query.shape
+    kept = kept.view(texts, -1, *kept.shape[-2:]).transpose(1, 2)
+    key, value = kept.chunk(2, dim=1)
+    group = heads // key.size(1)
+    query = query.unflatten(2, (-1, group)).permute(0, 2, 3, 1, 4)
+    if mask is not None:
+        mask = mask.repeat(1, group, 1)[:, None]
+    output = F.scaled_dot_product_attention(
+        query.flatten(2, 3), key, value, mask
+    )
+    return output.unflatten(2, (group, new)).permute(0, 3, 1, 2, 4).flatten(2)

@@ -6,17 +6,21 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from transformer_course.console import Say
 from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.data.tokenizer import EOS
-from transformer_course.decoding.generate import sample
+from transformer_course.decoding.generate import drawing
 from transformer_course.decoding.translate import TextStreamer
 from transformer_course.errors import ConfigError
-from transformer_course.fast.speculative import agreeing
+from transformer_course.fast.paged import Server, Text
 from transformer_course.inference.model import TrainedModel
-from transformer_course.models.transformer import DecoderCache
+from transformer_course.models.modern import ModernLanguageModel
 
+BLOCK = 16
+"""Positions that a conversation keeps or forgets together."""
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 """What SmolLM2 is told where nobody tells it anything else."""
 
@@ -64,13 +68,23 @@ def message_ids(tokenizer: ByteBPE, message: Message) -> list[int]:
     ]
 
 
+class WholeServer(Server):
+    """Reads all of a text for each token, by a model that keeps nothing."""
+
+    def logits(self, texts: list[Text]) -> Float[Tensor, "texts vocab"]:
+        """Logits of the next token."""
+        ids = torch.tensor([text.ids for text in texts])
+        return self.model.decode(ids.to(self.blocks.kept.device))[:, -1]
+
+
 @dataclass
 class Conversation:
     """Messages to and from a model, which reads what is new.
 
-    What it has read stays in a cache of keys and values. Where the context is
-    full, the oldest turns are dropped until half of it is free: what is left
-    has other positions and is read again, which should not happen each time.
+    A server writes the answers, one text at a time, and keeps keys and values
+    of what it has read. Where the context is full, the oldest turns are
+    dropped until half of it is free: what is left has other positions and is
+    read again, which should not happen each time.
 
     Raises:
         ConfigError: the model was not trained to answer.
@@ -85,9 +99,7 @@ class Conversation:
     """Those of each message; of an answer those that the model wrote."""
     cut: bool = False
     """Whether the last answer had not ended where it had to."""
-    cache: DecoderCache = field(init=False)
-    read: list[int] = field(default_factory=list)
-    """Ids whose keys and values are in the cache."""
+    server: Server = field(init=False)
 
     def __post_init__(self):
         if not isinstance(self.used.tokenizer, ByteBPE):
@@ -96,7 +108,11 @@ class Conversation:
                 "smollm2, or let it continue a text (generate)."
             )
         self._add(Message("system", self.system))
-        self.cache = self.used.model.new_cache()
+        model = self.used.model
+        keeps = isinstance(model, ModernLanguageModel)
+        kind = Server if keeps else WholeServer
+        blocks = -(-model.config.max_length // BLOCK)
+        self.server = kind(model, rows=1, blocks=blocks, size=BLOCK)
 
     def answer(self, said: str, say: Say, length: int, **settings: Any) -> str:
         """Answer a message; what was written counts if it is interrupted.
@@ -105,7 +121,7 @@ class Conversation:
             said: by the user.
             say: called with text as it is written.
             length: most tokens of the answer.
-            settings: of :func:`~.generate.sample`.
+            settings: of :func:`~.generate.drawing`.
 
         Raises:
             TooLong: the message leaves no room for an answer.
@@ -114,34 +130,26 @@ class Conversation:
         longest = self.used.model.config.max_length
         self._make_room(Message("user", said), length)
         ids = [*chain.from_iterable(self.ids), *tokenizer.encode(ANSWER)]
-        self.read = self.read[: agreeing(self.read, ids[:-1])]
-        self.cache.cut(len(self.read))
-        text = TextStreamer(tokenizer)
+        shown = TextStreamer(tokenizer)
+        text = Text(
+            ids,
+            min(length, longest - len(ids)),
+            drawing(**settings),
+            lambda token: say(shown.add(token)),
+        )
         self.cut = False
-
-        def add(token: torch.Tensor) -> None:
-            shown = text.add(int(token))
-            self.read = ids + text.ids[:-1]  # the newest is not read yet
-            say(shown)
-
         try:
-            sample(
-                self.used.model,
-                prefix=torch.tensor([ids[1:]]),
-                start=ids[0],
-                max_length=min(len(ids) + length, longest) - 1,
-                cache=self.cache,
-                on_token=add,
-                **settings,
-            )
+            self.server.add(text)
+            while self.server.step():
+                pass
             self.cut = text.ids[-1] != EOS
         finally:
-            say(text.end())
-            self.messages.append(Message("assistant", text.shown))
-            written = [i for i in text.ids if i != EOS]
-            self.ids.append(tokenizer.encode(ANSWER) + written)
+            self.server.leave(text)
+            say(shown.end())
+            self.messages.append(Message("assistant", shown.shown))
+            self.ids.append(tokenizer.encode(ANSWER) + text.written)
             self.ids[-1] += tokenizer.encode(f"{END}\n")
-        return text.shown
+        return shown.shown
 
     def _add(self, message: Message) -> None:
         self.messages.append(message)

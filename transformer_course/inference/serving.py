@@ -154,7 +154,7 @@ class Chats:
             messages = [Message("system", SYSTEM), *messages]
         ids = (message_ids(self.tokenizer, one) for one in messages)
         prompt = [*chain.from_iterable(ids), *self.tokenizer.encode(ANSWER)]
-        generator = torch.Generator(self.engine.server.blocks.key.device)
+        generator = torch.Generator(self.engine.server.blocks.kept.device)
         if settings["seed"] is None:
             generator.seed()
         else:
