@@ -37,7 +37,7 @@ from transformer_course.models.transformer import LanguageModel
 
 PLACES, BLOCK = 10, 5
 STEPS, ROWS, WARMUP, RATE = 2000, 64, 50, 6e-3
-SEEDS = (0,)
+SEEDS = (0, 1, 2, 3, 4)
 DRAWN = 100
 """Sentences that are drawn in each way."""
 COUNTS = (1, 2, 3, 5, 10)
