@@ -32,9 +32,9 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
         if japanese == SAME:
             return text[0]
         start = re.sub(r' (?:textLength|lengthAdjust)="[^"]*"', "", text[1])
-        return f"{start}{japanese}</text>"
+        return f"{start}{japanese}"
 
-    return re.sub(r"(<text\b[^>]*>)([^<>]+)</text>", put, svg)
+    return pieces.DRAWN.sub(put, svg)
 
 
 def with_english_headings(english: str, japanese: str) -> str:
@@ -88,7 +88,10 @@ class Edition:
         """The page's source, or what ``of`` leaves of its text."""
         path = pieces.source_of(self.page)
         if path.suffix == ".md":
-            return "\n\n".join(of(self.text(key)) for key in self.english)
+            return "\n\n".join(
+                of(self.text(key) if key in self.english else text)
+                for key, text in pieces.sections_of(path.read_text("utf-8"))
+            )
         if path.suffix == ".yml":
             plan = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
             made = pieces.with_words(plan, lambda k, t: self.words(k) or t)
