@@ -245,9 +245,13 @@ lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
 .PHONY: site
 site: $(INSTALLED) ## make _build/site for a server, both editions (SITE_URL=..., REPO=...)
 	@rm -rf _build/en _build/ja
-	@$(MAKE) --no-print-directory EDITION=en book
-	@$(MAKE) --no-print-directory EDITION=ja book
+	@$(MAKE) --no-print-directory EDITION=en class
+	@$(MAKE) --no-print-directory EDITION=ja class
 	@$(BIN)/python -m tools.site
+
+.PHONY: class
+class: $(BUILT)
+	@$(BIN)/python -m tools.lectures --site
 
 # --- for grading -------------------------------------------------------------
 

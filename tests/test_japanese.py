@@ -184,7 +184,7 @@ def test_a_renamed_section_keeps_its_address(tmp_path, monkeypatch):
     source = tmp_path / "source"
     source.mkdir()
     (source / "index.md").write_text(
-        "# One\n\n```{renamed} 一つ目の $x$\n```\n\nText.\n", "utf-8"
+        "# One\n\n~~~{renamed} 一つ目の $x$ と `y`\n~~~\n\nText.\n", "utf-8"
     )
     settings = {
         "extensions": ["myst_parser", "course_edition"],

@@ -45,7 +45,7 @@ def with_english_headings(english: str, japanese: str) -> str:
     written, end = [], 0
     pairs = zip(headings_of(japanese), headings_of(english), strict=True)
     for here, there in pairs:
-        title = f"{there[0]}\n\n```{{renamed}} {here[2]}\n```"
+        title = f"{there[0]}\n\n~~~{{renamed}} {here[2]}\n~~~"
         written += [japanese[end : here.start()], title]
         end = here.end()
     return "".join(written) + japanese[end:]
@@ -115,7 +115,7 @@ class Edition:
 def alone(text: str) -> str:
     """Some Markdown with its headings and labels alone."""
     starts = {heading.start() for heading in headings_of(text)}
-    wanted = r"^#{1,6} .+$(?:\n\n```\{renamed\}.+\n```)?|^\([\w-]+\)=$"
+    wanted = r"^#{1,6} .+$(?:\n\n~~~\{renamed\}.+\n~~~)?|^\([\w-]+\)=$"
     return "\n\n".join(
         found[0]
         for found in re.finditer(wanted, text, re.M)
