@@ -202,7 +202,8 @@ timings: $(INSTALLED) ## say how long notebooks and cells take (STORE=1: keep it
 
 # --- for lecturers -----------------------------------------------------------
 
-LECTURES := $(if $(TREE),$(TREE) &&) $(BIN)/python -m tools.lectures
+WITH_TREE := $(if $(TREE),$(TREE) &&) $(BIN)/python -m
+LECTURES := $(WITH_TREE) tools.lectures
 CLASS := _build/class/$(EDITION)
 
 .PHONY: slides
@@ -228,7 +229,7 @@ $(FILMER): $(INSTALLED)
 
 .PHONY: exams
 exams: $(INSTALLED) ## make exam papers, keys, files for Moodle (FLAGS="--only 04")
-	@$(BIN)/python -m tools.exams $(FLAGS)
+	@$(WITH_TREE) tools.exams $(FLAGS)
 
 .PHONY: lecture-pages
 lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
@@ -244,9 +245,13 @@ lecture-pages: $(BUILT) ## make a copy of the book to project, answers out
 .PHONY: site
 site: $(INSTALLED) ## make _build/site for a server, both editions (SITE_URL=..., REPO=...)
 	@rm -rf _build/en _build/ja
-	@$(MAKE) --no-print-directory EDITION=en book
-	@$(MAKE) --no-print-directory EDITION=ja book
+	@$(MAKE) --no-print-directory EDITION=en class
+	@$(MAKE) --no-print-directory EDITION=ja class
 	@$(BIN)/python -m tools.site
+
+.PHONY: class
+class: $(BUILT)
+	@$(BIN)/python -m tools.lectures --site
 
 # --- for grading -------------------------------------------------------------
 

@@ -11,17 +11,12 @@ import pytest
 import torch
 from built_book import BOOK, ROOT, markdown_of
 
+from course_exercises.language import VARIABLE
 from tools.exams import __main__ as command
 from tools.exams.moodle import quiz
-from tools.exams.question import (
-    FOLDER,
-    BadExam,
-    chapters,
-    draw,
-    parsed,
-    read,
-)
+from tools.exams.question import BadExam, chapters, draw, parsed, read
 from tools.lectures.chapter import chapter_files, section
+from tools.translate.exercises import EXAMS
 
 PAPERS = {number: read(number) for number in chapters()}
 QUESTIONS = [one for paper in PAPERS.values() for one in paper.questions]
@@ -104,6 +99,21 @@ def test_no_number_of_a_key_is_unproved(one):
     assert not new
     if one.answer:
         assert float(one.answer.lstrip("-")) in known
+
+
+@pytest.mark.parametrize("number", PAPERS)
+def test_a_japanese_key_gives_the_same_points(number, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "ja")
+    for here, there in zip(
+        read(number).questions, PAPERS[number].questions, strict=True
+    ):
+        for one in ("section", "points", "minutes", "answer", "tolerance"):
+            assert getattr(here, one) == getattr(there, one)
+        for part in ("choices", "key", "wrong"):
+            items, others = getattr(here, part), getattr(there, part)
+            assert [(i.points, i.number, bool(i.why)) for i in items] == [
+                (i.points, i.number, bool(i.why)) for i in others
+            ]
 
 
 def test_a_question_without_its_line_is_refused():
@@ -206,5 +216,5 @@ def test_nothing_that_is_handed_out_holds_their_folder():
     sources = make.partition("BOOK_SOURCES :=")[2].partition("\n\n")[0]
     assert "tools/lectures" in sources
     assert not any(
-        FOLDER.is_relative_to(ROOT / word) for word in sources.split()
+        EXAMS.is_relative_to(ROOT / word) for word in sources.split()
     )

@@ -356,12 +356,14 @@ def test_what_gives_a_guess_away_waits_for_the_answer(hides, below, waits):
     assert found == waits
 
 
+@pytest.mark.parametrize("edition", ["en", "ja"])
 @pytest.mark.parametrize(
     "name", sorted(course_live.FIGURES.keys() - {"free-translator"})
 )
-def test_every_figure_has_a_still_for_a_page_without_scripts(name):
+def test_every_figure_has_a_still_for_a_page_without_scripts(name, edition):
     """With nothing to press; a reader's own sentence has none."""
-    still = (BOOK / f"_ext/live/stills/{name}.html").read_text("utf-8")
+    path = BOOK / f"_ext/live/stills/{edition}/{name}.html"
+    still = path.read_text("utf-8")
     drawn = html.fromstring(still)
     assert not drawn.xpath("//button | //input | //select | //script | //@id")
     assert drawn.xpath("//*[local-name() = 'svg'] | //table | //span")

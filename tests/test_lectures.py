@@ -40,7 +40,9 @@ from tools.lectures.plan import (
     read_plan,
 )
 from tools.lectures.powerpoint import present
+from tools.lectures.publish import publish
 
+CLASS = "class"
 PLAN = read_plan()
 ASKED = re.compile(
     r"\{guess\} (.*)\n:(choices|slider): (.*)\n:answer: (.*)\n"
@@ -338,20 +340,21 @@ def made(tmp_path_factory):
         (book / page).write_text(f"<head></head>{site.PLACE}", "utf-8")
     target.mkdir()
     (target / "stale.html").touch()
+    publish(book / CLASS, replace(PLAN, units={"04": PLAN.units["04"]}), book)
     books = {"en": book, "ja": (book / "ja").rename(book.with_name("ja"))}
-    site.gather(books, target, replace(PLAN, units={"04": PLAN.units["04"]}))
+    site.gather(books, target)
     return target
 
 
 def test_the_site_is_the_book_with_what_a_class_needs(made):
     assert {path.name for path in made.iterdir()} == {
         *("index.html", "api", site.JAPANESE),
-        site.CLASS,
+        CLASS,
         site.NO_JEKYLL,
     }
     pages = {
-        path.relative_to(made / site.CLASS).as_posix()
-        for path in (made / site.CLASS).glob("[!_]*/*.html")
+        path.relative_to(made / CLASS).as_posix()
+        for path in (made / CLASS).glob("[!_]*/*.html")
     }
     assert pages == {
         "figures/index.html",
@@ -363,7 +366,7 @@ def test_the_site_is_the_book_with_what_a_class_needs(made):
 
 
 def test_pages_ask_for_what_lies_beside_them_and_describe_it(made):
-    folder = made / site.CLASS
+    folder = made / CLASS
     for path in [*folder.glob("*.html"), *folder.glob("[!_]*/*.html")]:
         html = path.read_text("utf-8")
         for address in re.findall(r'(?:src|href)="(?!data:)([^"#]+)', html):
@@ -376,7 +379,7 @@ def test_pages_ask_for_what_lies_beside_them_and_describe_it(made):
 
 
 def test_a_handout_asks_with_what_it_takes_and_does_not_answer(made):
-    text = (made / site.CLASS / "handouts/04.html").read_text("utf-8")
+    text = (made / CLASS / "handouts/04.html").read_text("utf-8")
     drawn = re.findall('data-tex="(.*?)"', text)
     words = bare(re.sub("<[^>]*>", "", text))
     deck = Deck(PLAN, PLAN.units["04"], 45, {})
@@ -391,7 +394,7 @@ def test_a_handout_asks_with_what_it_takes_and_does_not_answer(made):
 @pytest.mark.skipif(not shutil.which("pandoc"), reason="no pandoc here")
 def test_each_slide_for_powerpoint_can_be_read(made):
     """All of them, with the notes apart from what the class sees."""
-    source = made / site.CLASS / "slides/04-90.md"
+    source = made / CLASS / "slides/04-90.md"
     path = source.with_suffix(".pptx")
     present(source.read_text("utf-8"), path)
     with ZipFile(path) as parts:
@@ -406,7 +409,7 @@ def test_each_slide_for_powerpoint_can_be_read(made):
 
 
 def test_the_board_has_the_chapter_s_own_numbers(made):
-    text = (made / site.CLASS / "boards/04.html").read_text("utf-8")
+    text = (made / CLASS / "boards/04.html").read_text("utf-8")
     assert "tensor([10.00,  1.00,  9.00])" in text
 
 
@@ -422,13 +425,16 @@ def test_pages_of_both_editions_link_one_another(made):
 
 
 def test_a_site_that_cannot_be_made_leaves_the_earlier_one(tmp_path):
-    """A warning of Sphinx is an error."""
     target, book = tmp_path / "site", tmp_path / "book"
     for each in (target, book):
         each.mkdir()
         (each / "index.html").write_text(each.name)
+    with pytest.raises(FileNotFoundError):
+        site.gather({"en": book, "ja": tmp_path / "none"}, target)
+    assert (target / "index.html").read_text() == "site"
+
+
+def test_what_sphinx_warns_of_is_an_error(tmp_path):
     unit = replace(PLAN.units["04"], title="{no_role}`x`")
     with pytest.raises(BadPlan, match="no_role"):
-        books = dict.fromkeys(("en", "ja"), book)
-        site.gather(books, target, replace(PLAN, units={"04": unit}))
-    assert (target / "index.html").read_text() == "site"
+        publish(tmp_path, replace(PLAN, units={"04": unit}), tmp_path)

@@ -12,4 +12,4 @@ EDITION = os.environ.get("EDITION") or "en"
 SOURCES = ROOT / {"en": "book/en", "ja": "_build/ja/book/ja"}[EDITION]
 BUILT = ROOT / f"_build/{EDITION}/_build/html"
 course_edition.language = EDITION
-say = course_edition.say
+in_edition, say = course_edition.in_edition, course_edition.say

@@ -32,7 +32,7 @@ FRAMED = ("live", "raw", "time-machine", "head-viewer")
 NOTE = re.compile(r"^\{\.[\w-]+\}\n", re.M)
 ROLE = re.compile(r"\{([\w:-]+)\}`([^`]+)`")
 LINK = re.compile(r"\[([^\[\]]+)\]\(([^()\s]+)\)")
-RENAMED = r"\n+```\{renamed\} (.+)\n```"  # the heading above it
+RENAMED = r"\n+~~~\{renamed\} (.+)\n~~~"  # the heading above it
 IN_PAGE = re.compile(r'<a href="#([^"]+)">(.*?)</a>')
 NAMED = re.compile(r"(.+?)\s*<(.+)>", re.S)
 

@@ -1,18 +1,18 @@
 """Store what the figures that answer show at first, for pages without scripts.
 
 ``python -m tools.live_stills`` opens the built book in Chromium, and writes
-``book/_ext/live/stills/NAME.html`` for each kind of figure. Run it after a
-change to a figure or to the shipped grammar model.
+``book/_ext/live/stills/en/NAME.html`` for each kind of figure. Run it after a
+change to a figure or to the shipped grammar model, for ``EDITION=ja`` too.
 """
 
 import argparse
 import re
 from pathlib import Path
 
-from tools.book_pdf import SITE, browser_page
+from tools.book_pdf import browser_page
+from tools.edition import BUILT, EDITION, ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-STILLS = ROOT / "book/_ext/live/stills"
+STILLS = ROOT / "book/_ext/live/stills" / EDITION
 SCRIPT = Path(__file__).with_suffix(".js")
 SETTLE = 6_000
 """Milliseconds in which a sentence is written."""
@@ -31,7 +31,7 @@ def order(page: Path) -> tuple[bool, str]:
 def main() -> None:
     """Write the stills of all figures in the built book."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("site", nargs="?", type=Path, default=SITE)
+    parser.add_argument("site", nargs="?", type=Path, default=BUILT)
     site = parser.parse_args().site.resolve()
     STILLS.mkdir(exist_ok=True)
     done = set()

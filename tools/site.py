@@ -2,26 +2,21 @@
 
 python -m tools.site
 
-The built book with, in its folder ``class``, the slides, the handouts and
-the figures, and in ``ja`` the Japanese edition. Each page links the same page
-of the other edition; ``_static/editions.js`` finds the section. Every address
-counts from the page that it stands on, so the folder may lie at any depth of a
-server. It is made beside what it replaces: nothing of an earlier site stays,
-and a site that cannot be made leaves the earlier one.
+The built book, and in ``ja`` the Japanese edition; each has slides, handouts
+and figures in its folder ``class``. Each page links the same page of the other
+edition; ``_static/editions.js`` finds the section. Every address counts from
+the page that it stands on, so the folder may lie at any depth of a server. It
+is made beside what it replaces: nothing of an earlier site stays, and a site
+that cannot be made leaves the earlier one.
 """
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.lectures.plan import Plan, read_plan
-from tools.lectures.publish import publish
 from tools.refresh_outputs import ROOT
-from transformer_course.errors import CourseError
 
-CLASS = "class"
 JAPANESE = "ja"
 NAMES = {"en": "English", "ja": "日本語"}
 """Of the editions, each in its own language."""
@@ -70,16 +65,12 @@ def alternates(paths: dict[str, str], up: str) -> Iterator[str]:
         )
 
 
-def gather(books: dict[str, Path], target: Path, plan: Plan) -> None:
+def gather(books: dict[str, Path], target: Path) -> None:
     """Put the site together.
 
     Args:
         books: the built editions, ``en`` and ``ja``.
         target: the folder to make; what it held is removed.
-        plan: what the class is to do.
-
-    Raises:
-        CourseError: the plan asks for what the chapters lack.
     """
     fresh = target.with_name(f"{target.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
@@ -87,26 +78,11 @@ def gather(books: dict[str, Path], target: Path, plan: Plan) -> None:
     shutil.copytree(books["ja"], fresh / JAPANESE)
     link_editions(fresh)
     (fresh / NO_JEKYLL).touch()
-    publish(fresh / CLASS, plan, fresh)
     shutil.rmtree(target, ignore_errors=True)
     fresh.rename(target)
 
 
-def main() -> int:
-    """Make the site; 1 if it cannot be made."""
-    target = ROOT / "_build" / "site"
-    try:
-        gather(
-            {name: ROOT / f"_build/{name}/_build/html" for name in NAMES},
-            target,
-            read_plan(),
-        )
-    except CourseError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(f"The site is in {target}. Open: file://{target}/index.html")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = ROOT / "_build/site"
+    gather({name: ROOT / f"_build/{name}/_build/html" for name in NAMES}, made)
+    print(f"The site is in {made}. Open: file://{made}/index.html")

@@ -10,6 +10,7 @@ the same section in all editions.
 """
 
 import re
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -77,10 +78,24 @@ def mend_words(app: Sphinx) -> None:
         catalog["alias of %s"] = "%s の別名です。"
 
 
+def mend_pages(app: Sphinx, error: Exception | None) -> None:
+    """Put Japanese in the place of the theme's English, on all pages."""
+    if language == "en" or error:
+        return
+    words = strings()["theme"]
+    said = "|".join(map(re.escape, words))
+    found = re.compile(rf'([">]\s*)({said})(?=\s*[<"]| \d)')
+    for path in Path(app.outdir).rglob("*.html"):
+        html = path.read_text("utf-8")
+        html = found.sub(lambda at: at[1] + words[at[2]], html)
+        path.write_text(html, "utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("renamed", Renamed)
     app.connect("config-inited", choose)
     app.connect("builder-inited", mend_words)
     app.connect("doctree-read", rename, priority=100)
+    app.connect("build-finished", mend_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -484,6 +484,7 @@ def render(name: str, options: dict[str, Any], root: str, number: int) -> str:
         data |= {"folder": f"{root}{STATIC}/models"}
     return template("course_live.html").render(
         name=name,
+        language=course_edition.language,
         id=f"live-{number}",
         options=options,
         examples=examples,

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tools.edition import EDITION, in_edition, say
 from tools.exams.moodle import quiz
 from tools.exams.question import Paper, chapters, draw, read
 from tools.lectures.chapter import section
@@ -18,7 +19,7 @@ from tools.lectures.publish import build
 from tools.refresh_outputs import ROOT
 from transformer_course.errors import CourseError
 
-TARGET = ROOT / "_build/class/en/exams"
+TARGET = ROOT / f"_build/class/{EDITION}/exams"
 
 
 def publish(target: Path, papers: dict[str, Paper]) -> None:
@@ -28,15 +29,16 @@ def publish(target: Path, papers: dict[str, Paper]) -> None:
         CourseError: a question cannot be shown.
     """
     text = Path(__file__).with_name("paper.md").read_text("utf-8")
+    text = in_edition(text, "../../tools/exams/paper.md")
     template = TEMPLATES.from_string(text)
-    pages = {"index": "# Exams\n"}
+    pages = {"index": f"# {say('Exams')}\n"}
     for name, paper in papers.items():
         for page, keys in ((name, False), (f"{name}-key", True)):
             values = {"paper": paper, "keys": keys, "section": section}
             pages[page] = template.render(values)
         pages["index"] += (
-            f'\n- {paper.title}: <a href="{name}.html">paper</a>, '
-            f'<a href="{name}-key.html">key</a>, '
+            f'\n- {paper.title}: <a href="{name}.html">{say("paper")}</a>, '
+            f'<a href="{name}-key.html">{say("marking key")}</a>, '
             f'<a href="{name}.xml">Moodle</a>'
         )
     build(target, "html", pages)

@@ -6,6 +6,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from tools.edition import say
 from tools.exams.question import Item, Paper, Question
 
 
@@ -23,7 +24,8 @@ def quiz(paper: Paper) -> Element:
     """All questions of a paper, in a category of their own."""
     root = Element("quiz")
     category = SubElement(root, "question", type="category")
-    name = f"$course$/top/Building the Transformer/{paper.title}"
+    course = say("Building the Transformer")
+    name = f"$course$/top/{course}/{paper.title}"
     SubElement(SubElement(category, "category"), "text").text = name
     root.extend(map(question, paper.questions))
     return root
@@ -56,7 +58,7 @@ def question(one: Question) -> Element:
 def key(one: Question) -> str:
     """The key of a question, in Markdown."""
     lines = [f"- **{item.worth}** {item.text}" for item in one.key]
-    lines += ["", "Often wrong:", ""]
+    lines += ["", say("Often wrong:"), ""]
     lines += [f"- **{i.worth}** {i.number} {i.text}" for i in one.wrong]
     return "\n".join(lines)
 

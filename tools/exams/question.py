@@ -7,9 +7,11 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from course_exercises.language import beside, translated
+from tools.edition import say
+from tools.translate.exercises import asked, files
 from transformer_course.errors import CourseError
 
-FOLDER = Path(__file__).with_name("questions")
 ABOUT = re.compile(
     r"\*(recall|apply|judge), (\d+) points, (\d+) minutes, (#[\w-]+)\*\s+"
 )
@@ -37,7 +39,8 @@ class Item:
     @property
     def worth(self) -> str:
         """The points in words."""
-        return f"{self.points} point{'s' * (self.points != 1)}."
+        english = "{} point." if self.points == 1 else "{} points."
+        return say(english).format(self.points)
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ class Paper(NamedTuple):
 
 def chapters() -> dict[str, Path]:
     """The file of each chapter's questions, by its number."""
-    return {path.name[:2]: path for path in sorted(FOLDER.glob("[0-9]*.md"))}
+    named = (path for name, path in files().items() if "exams/" in name)
+    return {path.name[:2]: path for path in named}
 
 
 def read(number: str) -> Paper:
@@ -86,19 +90,22 @@ def read(number: str) -> Paper:
             f"there are no exam questions for chapter {number!r}; there are "
             f"for {', '.join(chapters())}"
         )
-    text = chapters()[number].read_text("utf-8")
-    title, *parts = re.split(r"^## ", text, flags=re.M)
-    questions = [parsed(number, part) for part in parts]
-    return Paper(title.removeprefix("# ").strip(), questions)
+    path = chapters()[number]
+    (title, _), *parts = (
+        (translated(beside(path), name, text), numbers)
+        for name, (text, numbers) in asked(path).items()
+    )
+    questions = [parsed(number, *part) for part in parts]
+    return Paper(title.strip("# \n"), questions)
 
 
-def parsed(number: str, text: str) -> Question:
-    """One question, from its title on."""
-    title, _, text = text.partition("\n")
+def parsed(number: str, text: str, numbers: str = "") -> Question:
+    """One question, from its title on, with what computes its numbers."""
+    title, _, text = text.lstrip("# ").partition("\n")
     body, *rest = re.split(r"^### (.*)\n", text.strip(), flags=re.M)
     parts = dict(zip(rest[::2], rest[1::2], strict=True))
     about = ABOUT.match(body)
-    if not about or {*parts} - {"Key", "Often wrong", "Numbers"}:
+    if not about or {*parts} - {"Key", "Often wrong"}:
         raise BadExam(
             f"exam question {title!r} of chapter {number} must begin with a "
             "line such as *apply, 3 points, 5 minutes, #section*, and have "
@@ -122,7 +129,7 @@ def parsed(number: str, text: str) -> Question:
         *(ANSWER.findall(key) or [("", "")])[0],
         credits_in(key),
         credits_in(parts.get("Often wrong", "")),
-        re.sub(r"^```.*$", "", parts.get("Numbers", ""), flags=re.M).strip(),
+        re.sub(r"^```.*$", "", numbers, flags=re.M).strip(),
     )
 
 
@@ -155,4 +162,4 @@ def draw(papers: list[Paper], points: int, seed: int) -> Paper:
             chosen.append(one)
             points -= one.points
     chosen.sort(key=lambda one: one.section)
-    return Paper(f"Exam, seed {seed}", chosen)
+    return Paper(say("Exam, seed {}").format(seed), chosen)

@@ -3,6 +3,7 @@
 python -m tools.lectures            all of it, into _build/class/en
 python -m tools.lectures --pdf      and the papers as PDF
 python -m tools.lectures --pptx     and the decks for PowerPoint
+python -m tools.lectures --site     into the built book, for `make site`
 python -m tools.lectures 04 12a     of these units alone
 """
 
@@ -26,8 +27,10 @@ def main() -> int:
     )
     parser.add_argument("--pdf", action="store_true", help="print the papers")
     parser.add_argument("--pptx", action="store_true", help="for PowerPoint")
+    parser.add_argument("--site", action="store_true", help="into the book")
     parser.add_argument("units", nargs="*", help="such as 12a; all")
     options = parser.parse_args()
+    target = BUILT / "class" if options.site else TARGET
     try:
         plan = read_plan()
         names = options.units or [
@@ -35,14 +38,14 @@ def main() -> int:
             for name, u in plan.units.items()
             if EDITION == "en" or (ROOT / f"book/ja/{u.notebook}.md").exists()
         ]
-        publish(TARGET, plan.of(names), BUILT, options.pptx)
+        publish(target, plan.of(names), BUILT, options.pptx)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    papers = [*TARGET.glob("handouts/*.html"), *TARGET.glob("boards/*.html")]
+    papers = [*target.glob("handouts/*.html"), *target.glob("boards/*.html")]
     if options.pdf and not all(map(print_pdf, papers)):
         print("no Chromium here, so no PDF; print the pages from a browser")
-    print(f"Open: file://{TARGET}/index.html")
+    print(f"Open: file://{target}/index.html")
     return 0
 
 

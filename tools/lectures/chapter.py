@@ -148,7 +148,7 @@ def projected() -> dict[str, str]:
     By the directives of the figures that answer there.
     """
     text = (BOOK / "projector.md").read_text("utf-8")
-    renamed = r"(?:```\{renamed\}.*\n```\n+)?"
+    renamed = r"(?:~~~\{renamed\}.*\n~~~\n+)?"
     found = re.findall(rf"^## (.*)\n+{renamed}```(\{{live\}} \S+)", text, re.M)
     return {live: make_id(title) for title, live in found}
 

@@ -160,6 +160,7 @@ def settings(root: str) -> dict[str, Any]:
     return {
         "root_doc": root,
         "language": EDITION,
+        "html_title": say("Building the Transformer"),
         "extensions": [
             "myst_parser",
             "sphinx_revealjs",

@@ -1,14 +1,18 @@
-"""The texts of the exercises, which are translated as pages are.
+"""The texts of exercises and exams, which are translated as pages are.
 
 Their names are those of the exercises, ``exercises/06_masks`` for what a
-chapter's notebook says, ``answers/06_masks`` for its model answers, and
-``exercises/my_transformer`` for the head of the learner's file. The Japanese
-stands beside the English, in ``NAME.ja.md``.
+chapter's notebook says, ``answers/06_masks`` for its model answers,
+``exercises/my_transformer`` for the head of the learner's file, and
+``exams/06_masks`` for the exam questions. The Japanese stands beside the
+English, in ``NAME.ja.md``.
 """
 
 import inspect
+import re
 from functools import cache
 from pathlib import Path
+
+from docutils.nodes import make_id
 
 from course_exercises.answers import SECTION
 from course_exercises.contents import EXERCISES
@@ -18,6 +22,7 @@ from course_exercises.language import docstrings_of
 from course_exercises.names import ASSIGNMENTS
 from tools.exercise_notebooks import Prose, find_sources, read_parts
 
+EXAMS = Path(__file__).parents[1] / "exams/questions"
 FILE = "exercises/my_transformer"
 
 
@@ -29,6 +34,9 @@ def files() -> dict[str, Path]:
         answers = ASSIGNMENTS / "answers" / path.name
         found[f"exercises/{path.stem}"] = path
         found |= {f"answers/{path.stem}": answers} if answers.exists() else {}
+    for path in sorted(EXAMS.glob("[0-9]*.md")):
+        if ".ja" not in path.suffixes:
+            found[f"exams/{path.stem}"] = path
     return found | {FILE: ASSIGNMENTS.parent / "path/begin.py.txt"}
 
 
@@ -39,6 +47,8 @@ def pieces_of(name: str) -> dict[str, str]:
         return docstrings(path.read_text("utf-8"))
     if name.startswith("answers/"):
         return dict(SECTION.findall(path.read_text("utf-8")))
+    if name.startswith("exams/"):
+        return {key: text.strip() for key, (text, _) in asked(path).items()}
     if name.startswith("exercises/"):
         found = enumerate(read_parts(path))
         return {f"part-{n}": p.text for n, p in found if isinstance(p, Prose)}
@@ -50,6 +60,15 @@ def pieces_of(name: str) -> dict[str, str]:
         | {f"hint-{number}": hint for number, hint in hints}
         | {mistake.name: mistake.text for mistake in exercise.mistakes}
     )
+
+
+def asked(path: Path) -> dict[str, tuple[str, str]]:
+    """The title and the questions of an exam, each with its Numbers."""
+    parts = re.split(r"^(?=## )", path.read_text("utf-8"), flags=re.M)
+    return {
+        make_id(part.partition("\n")[0]): part.partition("### Numbers\n")[::2]
+        for part in parts
+    }
 
 
 def docstrings(source: str) -> dict[str, str]:

@@ -35,6 +35,13 @@ ENGLISH = ROOT / "book/en"
 JAPANESE = ROOT / "book/ja"
 FENCE = re.compile(r"^ *(`{3,}|:{3,}).*?^ *\1 *$", re.M | re.S)
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.M)
+BARE = re.compile(r"#+ [a-z\d_.]+\s*")
+"""A section that has a module's name, and what that documents."""
+DRAWN = re.compile(
+    r'(<(?:text|title|desc)\b[^>]*>|\baria-label=")'
+    r'((?<=>)[^<>]+(?=</)|[^<>"]+(?="))'
+)
+"""Words of a drawing, behind what begins them."""
 PLAN = "units"
 """What is lectured: it is translated as a page is."""
 TOLD = re.compile(
@@ -126,7 +133,11 @@ def pieces_of(page: str) -> dict[str, str]:
     path, found = source_of(page), {}
     text = path.read_text("utf-8")
     if path.suffix == ".md":
-        return dict(sections_of(text))
+        return {
+            key: part
+            for key, part in sections_of(text)
+            if key == "title" or not BARE.fullmatch(FENCE.sub("", part))
+        }
     if path.suffix == ".yml":
         with_words(yaml.load(text, yaml.CSafeLoader), found.setdefault)
         return found
@@ -151,7 +162,7 @@ def labels_of(page: str) -> list[str]:
     drawn = source_of(page).read_text("utf-8").replace('\\"', '"')
     if picture_of(page).exists():
         drawn += picture_of(page).read_text("utf-8")
-    texts = re.findall(r"<text\b[^>]*>\s*([^<>]+?)\s*</text>", drawn)
+    texts = (text.strip() for _, text in DRAWN.findall(drawn))
     return [t for t in dict.fromkeys(texts) if re.search("[A-Za-z]{2}", t)]
 
 

@@ -32,9 +32,9 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
         if japanese == SAME:
             return text[0]
         start = re.sub(r' (?:textLength|lengthAdjust)="[^"]*"', "", text[1])
-        return f"{start}{japanese}</text>"
+        return f"{start}{japanese}"
 
-    return re.sub(r"(<text\b[^>]*>)([^<>]+)</text>", put, svg)
+    return pieces.DRAWN.sub(put, svg)
 
 
 def with_english_headings(english: str, japanese: str) -> str:
@@ -45,7 +45,7 @@ def with_english_headings(english: str, japanese: str) -> str:
     written, end = [], 0
     pairs = zip(headings_of(japanese), headings_of(english), strict=True)
     for here, there in pairs:
-        title = f"{there[0]}\n\n```{{renamed}} {here[2]}\n```"
+        title = f"{there[0]}\n\n~~~{{renamed}} {here[2]}\n~~~"
         written += [japanese[end : here.start()], title]
         end = here.end()
     return "".join(written) + japanese[end:]
@@ -88,7 +88,10 @@ class Edition:
         """The page's source, or what ``of`` leaves of its text."""
         path = pieces.source_of(self.page)
         if path.suffix == ".md":
-            return "\n\n".join(of(self.text(key)) for key in self.english)
+            return "\n\n".join(
+                of(self.text(key) if key in self.english else text)
+                for key, text in pieces.sections_of(path.read_text("utf-8"))
+            )
         if path.suffix == ".yml":
             plan = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
             made = pieces.with_words(plan, lambda k, t: self.words(k) or t)
@@ -112,7 +115,7 @@ class Edition:
 def alone(text: str) -> str:
     """Some Markdown with its headings and labels alone."""
     starts = {heading.start() for heading in headings_of(text)}
-    wanted = r"^#{1,6} .+$(?:\n\n```\{renamed\}.+\n```)?|^\([\w-]+\)=$"
+    wanted = r"^#{1,6} .+$(?:\n\n~~~\{renamed\}.+\n~~~)?|^\([\w-]+\)=$"
     return "\n\n".join(
         found[0]
         for found in re.finditer(wanted, text, re.M)

@@ -13,35 +13,35 @@
   const WIDTH = 32; // of each vector's numbers, so many are drawn
   const WIDEST = 12; // pixels of a ribbon with all the weight
   const PACE = 2200; // milliseconds a step, when playing
-  const E = '[aria-label^="Encoder, from"] ';
-  const D = '[aria-label^="Decoder, from"] ';
+  const E = ".tf-encoder ";
+  const D = ".tf-decoder ";
   /* A box, and the one above it, where what it made is added. */
   const added = (box) => `${box}, ${box} + path + path + a`;
-  const O = '[aria-label^="Output, from"] ';
+  const O = ".tf-output ";
+  const LINEAR = O + '[href^="02"]';
   /* Boxes of the picture, by the names of their reels; of some of a kind which,
      and for the head that is seen first, or the scene. */
   const BOXES = [
-    [E + '[aria-label^="Embedding"]', "source"],
-    ['[aria-label^="Positional"]', "positions"],
-    [E + '[aria-label^="Multi-head"]', "self", { head: 0 }],
-    [E + '[aria-label^="Encoder, N"]', "selfAbove", { head: 2 }],
-    [E + '[aria-label^="Add and norm"]', "norm1", { nth: 0 }],
-    [E + '[aria-label^="Add and norm"]', "norm2", { nth: 1 }],
-    [E + '[aria-label^="Feed-forward"]', "forward"],
-    [D + '[aria-label^="Embedding"]', "target"],
-    [D + '[aria-label^="Masked"]', "masked", { head: 3 }],
-    [D + '[aria-label^="Cross"]', "cross", { head: 1 }],
-    [D + '[aria-label^="Decoder, N"]', "crossAbove", { head: 0 }],
-    [D + '[aria-label^="Add and norm"]', "masked1", { nth: 0 }],
-    [D + '[aria-label^="Add and norm"]', "cross2", { nth: 1 }],
-    [D + '[aria-label^="Add and norm"]', "forward3", { nth: 2 }],
-    [D + '[aria-label^="Feed-forward"]', "targetForward"],
-    [O + '[aria-label^="Linear"]', "chosen", { scene: 1 }],
-    [O + '[aria-label^="Softmax"]', "chosen", { scene: 2 }],
-    [O + '[aria-label^="Choosing"]', "chosen", { scene: 3 }],
+    [E + '[href^="02"]', "source"],
+    ['[href^="03"]', "positions"],
+    [E + '[href^="07"]', "self", { head: 0 }],
+    [E + '[href^="10"]', "selfAbove", { head: 2 }],
+    [E + '[href^="08"]', "norm1", { nth: 0 }],
+    [E + '[href^="08"]', "norm2", { nth: 1 }],
+    [E + '[href^="09"]', "forward"],
+    [D + '[href^="02"]', "target"],
+    [D + '[href^="06"]', "masked", { head: 3 }],
+    [D + '[href^="04"]', "cross", { head: 1 }],
+    [D + '[href^="10"]', "crossAbove", { head: 0 }],
+    [D + '[href^="08"]', "masked1", { nth: 0 }],
+    [D + '[href^="08"]', "cross2", { nth: 1 }],
+    [D + '[href^="08"]', "forward3", { nth: 2 }],
+    [D + '[href^="09"]', "targetForward"],
+    [LINEAR, "chosen", { scene: 1 }],
+    [O + '[href^="12"]', "chosen", { scene: 2 }],
+    [O + '[href^="13"]', "chosen", { scene: 3 }],
   ];
-  const LOOP = '[aria-label^="Linear"], [aria-label^="Softmax"], ' +
-    '[aria-label^="Choosing"]';
+  const LOOP = `${LINEAR}, ${LINEAR} + path + a, ${O}[href^="13"]`;
 
   /* The mean of some heads' weights: a row for each query. */
   function mean(weights, kind, layer = null) {
@@ -86,22 +86,22 @@
         `(${percent(shares[at])})`;
     };
     const found = [
-      [E + '[aria-label^="Embedding"]', "src_embedding",
+      [E + '[href^="02"]', "src_embedding",
         "Each word becomes a vector of 128 numbers, its row in a table. So do " +
         "the full stop and eos, the mark for the end."],
-      ['[aria-label^="Positional"]', "src_positions",
+      ['[href^="03"]', "src_positions",
         "A pattern for the position is added to each vector. So the model " +
         "knows that emi comes first."],
-      [added(E + '[aria-label^="Multi-head"]'), "encoder.layers.0.add_norm_1",
+      [added(E + '[href^="07"]'), "encoder.layers.0.add_norm_1",
         "Self-attention: each word gets a mix of all the words. Plays takes most " +
         `from ${most(own[ASKER])}, the mean of four attentions that work side by ` +
         "side. Add and norm: the mix is added to the vector of the word, and the " +
         "sum is rescaled.",
         { asked: words, looks: own }],
-      [added(E + '[aria-label^="Feed-forward"]'), "encoder.layers.0.add_norm_2",
+      [added(E + '[href^="09"]'), "encoder.layers.0.add_norm_2",
         "Feed-forward: the same small network changes each vector, and here " +
         "no word looks at another. Then add and norm again."],
-      [E + '[aria-label^="Encoder, N"]', "encoder.layers.1.add_norm_2",
+      [E + '[href^="10"]', "encoder.layers.1.add_norm_2",
         "A second layer does both again. Its vectors are the memory: all that " +
         "the decoder will see of the English sentence."],
     ].map(([lit, name, said, more]) => (
@@ -111,15 +111,15 @@
     const first = tokens[0];
     const cross = mean(first.weights, "cross", 0);
     for (const [lit, name, said, more] of [
-      [added(D + '[aria-label^="Masked"]'), "decoder.layers.0.add_norm_1",
+      [added(D + '[href^="06"]'), "decoder.layers.0.add_norm_1",
         "The decoder has written nothing, so it begins with bos, the mark for " +
         "the beginning. Masked self-attention shows it only what is written: " +
         "bos itself.",
         { asked: ["bos"], looks: mean(first.weights, "self", 0) }],
-      [added(D + '[aria-label^="Cross"]'), "decoder.layers.0.add_norm_2",
+      [added(D + '[href^="04"]'), "decoder.layers.0.add_norm_2",
         "Cross-attention: bos looks at the memory, the English sentence, and " +
         `there mostly at ${most(cross[0])}.`, { asked: words, looks: cross }],
-      [added(D + '[aria-label^="Feed-forward"]'), "decoder.layers.0.add_norm_3",
+      [added(D + '[href^="09"]'), "decoder.layers.0.add_norm_3",
         "Feed-forward, and a second layer of all three. The vector at bos now " +
         "says which word should come first."],
     ])
@@ -252,7 +252,7 @@
 
     /* A box that is pressed opens below the picture, for the token at hand. */
     async function openBox(link, make, { head, scene = 0 }, nHeads) {
-      const [name, chapter] = link.getAttribute("aria-label").split(": ");
+      const [name, chapter] = link.getAttribute("aria-label").split(/: |：/);
       const token = Math.max(0, steps[at].written - 1);
       find("box").textContent = name;
       find("chapter").textContent = chapter[0].toUpperCase() + chapter.slice(1);
