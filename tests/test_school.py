@@ -7,6 +7,7 @@ import pytest
 
 from transformer_course.data.grammar.draws import Draws
 from transformer_course.data.school import (
+    LATER,
     big_sum,
     calculate,
     count_on,
@@ -18,6 +19,7 @@ from transformer_course.errors import ConfigError
 
 SPLITS = school_texts(train=900, dev=20, test=20)
 TEXT = " / ".join(SPLITS.train.tgt)
+LAST = " / ".join(school_texts(500, 0, 0, kinds=LATER).train.tgt)
 SHOWN = questions(0, 150)
 HELD_OUT = questions(1, 60, held_out=True)
 
@@ -85,13 +87,23 @@ def test_held_out_sums_are_others():
 
 
 def test_no_text_has_the_sums_that_are_held_out_for_the_calculator():
-    typed = re.findall(
-        r"types (\d+ \+ \d+) \. the calculator shows (\d+)", TEXT
+    sums = re.findall(
+        r"(\d+) \+ (\d+) \. (?:the )?calculator[ a-z:]+ (\d+)", LAST
     )
-    assert len(typed) > 50
-    for text, shown in typed:
-        m, n = map(int, text.split(" + "))
-        assert m + n == int(shown) and (m + 2 * n) % 5
+    sums += re.findall(r"types (\d+) \+ (\d+) \. the \w+ shows (\d+)", TEXT)
+    assert len(sums) > 150
+    for m, n, shown in (map(int, one) for one in sums):
+        assert m + n == shown and (m + 2 * n) % 5
+
+
+def test_no_text_has_the_held_out_sums_of_a_large_and_a_small_number():
+    small = r"asks for (\d+) \+ (\d) \. \w+ writes : ([\d+= ]+) \."
+    assert not re.search(small, TEXT)
+    sums = re.findall(small, LAST)
+    assert 20 < sum(steps_hold(written) for *_, written in sums) < len(sums)
+    for m, n, written in sums:
+        assert (int(m) + 2 * int(n)) % 5
+        assert int(written.split()[-1]) == int(m) + int(n)
 
 
 def test_a_calculator_answers_calls_alone():
@@ -101,7 +113,8 @@ def test_a_calculator_answers_calls_alone():
         assert calculate(text) is None
 
 
-def test_what_is_dictated_is_written():
-    lines = re.findall(r"\w+ reads ([\d ]+) \. \w+ writes ([\d ]+) \.", TEXT)
-    assert len(lines) > 200
+@pytest.mark.parametrize("text", [TEXT, LAST])
+def test_what_is_dictated_is_written(text):
+    lines = re.findall(r"\w+ reads ([\d ]+) \. \w+ writes ([\d ]+) \.", text)
+    assert len(lines) > 50
     assert all(read == written for read, written in lines)

@@ -219,7 +219,7 @@ def _pair(draws: Draws) -> list[str]:
 def _dictation(draws: Draws) -> str:
     name, friend = _pair(draws)
     read = " ".join(str(draws.pick(range(1, 1000))) for _ in range(3))
-    return f"{name} reads {read}. {friend} writes {read}."
+    return _words()["numbers"]["dictations"][0].format(name, friend, read)
 
 
 def _count(draws: Draws) -> str:
@@ -231,12 +231,40 @@ def _count(draws: Draws) -> str:
 
 def _calculator(draws: Draws) -> str:
     name, friend = _pair(draws)
+    return _called(draws, name, friend, _words()["numbers"]["calls"][0])
+
+
+def _called(draws: Draws, name: str, friend: str, wording: str) -> str:
     _, call, answer = big_sum(draws)
     typed = call.removeprefix("call ")
-    return (
-        f"{name} asks for {typed}. {friend} types {typed}. "
-        f"The calculator shows {answer}. {friend} writes {answer}."
-    )
+    return wording.format(name, friend, typed, answer)
+
+
+def _later_dictation(draws: Draws) -> str:
+    count = draws.pick((2, 3, 4))
+    read = " ".join(str(draws.pick(range(1, 1000))) for _ in range(count))
+    wording = draws.pick(_words()["numbers"]["dictations"])
+    return wording.format(*_pair(draws), read)
+
+
+def _later_calculator(draws: Draws) -> str:
+    wording = draws.pick(_words()["numbers"]["calls"])
+    return _called(draws, *_pair(draws), wording)
+
+
+def _counted(draws: Draws) -> str:
+    return _small_sum(draws, steps=True)
+
+
+def _told(draws: Draws) -> str:
+    return _small_sum(draws, steps=False)
+
+
+def _small_sum(draws: Draws, steps: bool) -> str:
+    name, friend = _pair(draws)
+    one = count_on(draws, draws.pick(range(1, 10)))
+    asked, written = one.prompt[8:-2], one.steps if steps else one.answer
+    return f"{name} asks for {asked}. {friend} writes: {written}."
 
 
 def _story(draws: Draws) -> str:
@@ -261,11 +289,24 @@ KINDS = (
     (0.07, _story),
 )
 """What a line of a text is, each with its share of the texts."""
+LATER = (
+    (0.13, _worksheet),
+    (0.2, _statement),
+    (0.14, _sum),
+    (0.03, _lesson),
+    (0.03, _count),
+    (0.15, _later_dictation),
+    (0.13, _later_calculator),
+    (0.07, _counted),
+    (0.07, _told),
+    (0.05, _story),
+)
+"""The same for the texts that are read last."""
 
 
-def school_text(draws: Draws) -> str:
+def school_text(draws: Draws, kinds: tuple = KINDS) -> str:
     """Lines of one kind."""
-    line = draws.weighted(KINDS)
+    line = draws.weighted(kinds)
     found = spaced(line(draws))
     while True:
         longer = found + END + spaced(line(draws))
@@ -275,12 +316,22 @@ def school_text(draws: Draws) -> str:
 
 
 def school_texts(
-    train: int = 32_000, dev: int = 200, test: int = 200, seed: int = 0
+    train: int = 32_000,
+    dev: int = 200,
+    test: int = 200,
+    seed: int = 0,
+    kinds: tuple = KINDS,
 ) -> Splits:
     """Texts as targets; every source is empty."""
     parts = []
     for i, size in enumerate((test, dev, train)):
         draws = Draws(3 * seed + i)
-        texts = [school_text(draws) for _ in range(size)]
+        texts = [school_text(draws, kinds) for _ in range(size)]
         parts.append(ParallelText([""] * size, texts))
     return Splits(*reversed(parts))
+
+
+def later_texts() -> Splits:
+    """What ``school-lm`` reads last: numbers are repeated in more ways, and a
+    small one is added to a large one, at once or by counting on."""
+    return school_texts(train=14_000, seed=1, kinds=LATER)
