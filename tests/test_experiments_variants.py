@@ -22,6 +22,7 @@ from experiments import (
     norms,
     positions,
     recall,
+    school,
     since_2017,
     table_3,
     wrong_masks,
@@ -437,3 +438,13 @@ def test_balance_is_added_to_what_is_learned_and_not_to_what_is_told():
     added = since_2017.BALANCE * balance_of(model) * plain.tokens
     torch.testing.assert_close(sums.loss, plain.loss + added)
     assert sums.nll == plain.nll
+
+
+def test_sums_are_shown_as_their_way_says():
+    ways = {}
+    for way in ("direct", "steps", "mixed"):
+        shown = list(itertools.islice(school.sums_without_end(0, way), 40))
+        ways[way] = [one.steps != one.answer for one in shown]
+        assert all(school.result(one.steps) == one.answer for one in shown)
+    assert not any(ways["direct"]) and all(ways["steps"])
+    assert 10 < sum(ways["mixed"]) < 30

@@ -1,14 +1,25 @@
 """The corpus of chapter 23: what a worksheet hides, and what the texts say."""
 
 import re
+from functools import partial
 
 import pytest
 
-from transformer_course.data.school import questions, school_texts
+from transformer_course.data.grammar.draws import Draws
+from transformer_course.data.school import (
+    LATER,
+    big_sum,
+    calculate,
+    count_on,
+    questions,
+    school_texts,
+    steps_hold,
+)
 from transformer_course.errors import ConfigError
 
 SPLITS = school_texts(train=900, dev=20, test=20)
 TEXT = " / ".join(SPLITS.train.tgt)
+LAST = " / ".join(school_texts(500, 0, 0, kinds=LATER).train.tgt)
 SHOWN = questions(0, 150)
 HELD_OUT = questions(1, 60, held_out=True)
 
@@ -50,3 +61,60 @@ def test_the_parts_are_others_and_the_same_each_time():
 def test_more_questions_than_there_are_are_refused():
     with pytest.raises(ConfigError, match="not so many"):
         questions(0, 700)
+
+
+def test_the_steps_of_a_sum_are_equal_and_lead_to_its_answer():
+    draws = Draws(0)
+    for n in [*range(1, 10)] * 4:
+        one = count_on(draws, n)
+        *sums, last = one.steps.split(" = ")
+        assert one.prompt == f"what is {sums[0]} ?" and len(sums) == n
+        assert last == one.answer == str(sum(map(int, sums[0].split(" + "))))
+        assert sums[-1].endswith(" + 1")
+        assert steps_hold(one.steps) and not steps_hold(one.answer)
+    assert not steps_hold("137 + 2 = 138 + 1 = 140")
+
+
+def test_held_out_sums_are_others():
+    draws = Draws(0)
+    for many in (
+        lambda held: count_on(draws, 3, held),
+        partial(big_sum, draws),
+    ):
+        held_out = {many(True).prompt for _ in range(150)}
+        assert len(held_out) > 50
+        assert not held_out & {many(False).prompt for _ in range(400)}
+
+
+def test_no_text_has_the_sums_that_are_held_out_for_the_calculator():
+    sums = re.findall(
+        r"(\d+) \+ (\d+) \. (?:the )?calculator[ a-z:]+ (\d+)", LAST
+    )
+    sums += re.findall(r"types (\d+) \+ (\d+) \. the \w+ shows (\d+)", TEXT)
+    assert len(sums) > 150
+    for m, n, shown in (map(int, one) for one in sums):
+        assert m + n == shown and (m + 2 * n) % 5
+
+
+def test_no_text_has_the_held_out_sums_of_a_large_and_a_small_number():
+    small = r"asks for (\d+) \+ (\d) \. \w+ writes : ([\d+= ]+) \."
+    assert not re.search(small, TEXT)
+    sums = re.findall(small, LAST)
+    assert 20 < sum(steps_hold(written) for *_, written in sums) < len(sums)
+    for m, n, written in sums:
+        assert (int(m) + 2 * int(n)) % 5
+        assert int(written.split()[-1]) == int(m) + int(n)
+
+
+def test_a_calculator_answers_calls_alone():
+    for one in (big_sum(Draws(seed)) for seed in range(20)):
+        assert calculate(one.call) == one.answer
+    for text in ("call 1 + 2 + 3", "1 + 2", "call one + two", ""):
+        assert calculate(text) is None
+
+
+@pytest.mark.parametrize("text", [TEXT, LAST])
+def test_what_is_dictated_is_written(text):
+    lines = re.findall(r"\w+ reads ([\d ]+) \. \w+ writes ([\d ]+) \.", text)
+    assert len(lines) > 50
+    assert all(read == written for read, written in lines)

@@ -96,7 +96,15 @@ CORPORA = {
             True,
             texts=on_use("school:school_texts"),
             licence="MIT",
-            description="worksheets, facts, sums and little stories",
+            description="worksheets, facts, numbers and little stories",
+        ),
+        Corpus(
+            "school-later",
+            ("en",),
+            True,
+            texts=on_use("school:later_texts"),
+            licence="MIT",
+            description="the same, with sums that children work out",
         ),
         Corpus(
             "digits",

@@ -57,10 +57,10 @@ def turn(tokenizer: Tokenizer, role: str, content: str) -> Ids:
     return [BOS, *tokenizer.encode(f"{role} : {content}"), EOS]
 
 
-def prompt_ids(tokenizer: Tokenizer, prompt: str) -> Ids:
-    """Ids of a user's message, and of the beginning of its answer."""
+def prompt_ids(tokenizer: Tokenizer, prompt: str, role: str = "user") -> Ids:
+    """Ids of a message, and of the beginning of the answer to it."""
     opening = [BOS, *tokenizer.encode("assistant :")]
-    return turn(tokenizer, "user", prompt) + opening
+    return turn(tokenizer, role, prompt) + opening
 
 
 def answer_batch(rows: Sequence[Sequence[Ids]]) -> Answers:

@@ -2,7 +2,7 @@
 
 - ``grammar``, ``grammar-lm``: a translator and a language model of the
   built-in corpus, in minutes; the chapters' live cells use them.
-- ``school-lm``: a base model of worksheets, facts, sums and little stories,
+- ``school-lm``: a base model of worksheets, facts, numbers and little stories,
   which chapter 23 teaches to answer.
 - ``enja``, ``enja-gru``: the translator that the book is about, and the
   recurrent network that it is compared with.
@@ -110,17 +110,17 @@ _PRESETS = (
         "school-lm",
         DataConfig(corpus="school", pieces="word", token_budget=1024),
         ModernConfig(
-            vocab_size=800,
-            d_model=128,
-            n_heads=4,
-            d_ff=344,
+            vocab_size=2000,
+            d_model=256,
+            n_heads=8,
+            d_ff=688,
             n_layers=3,
             max_length=256,
         ),
         LoopConfig(
-            epochs=1,
-            warmup=50,
-            peak_rate=4e-3,
+            epochs=2,
+            warmup=200,
+            peak_rate=3e-3,
             schedule="cosine",
             average_last=0,
         ),
