@@ -326,6 +326,6 @@ EXPERIMENT = Experiment(
         "drawn to": {"dpo": DPO_PROMPTS, "grpo": GRPO_PROMPTS},
         "temperature": 1.0,
     },
-    seeds_of={"untouched": (0,), "asked": (0,), "grpo": (0, 1)},
+    seeds_of={"untouched": (0,), "asked": (0,)},
     smoke_variants=("untouched", "dpo", "grpo", "asked/please"),
 )
