@@ -102,7 +102,7 @@ def training(size: Size, fused: bool = True) -> Callable[[], None]:
 
 
 def explicit(size: Size) -> Callable[[], None]:
-    """A training step with attention's weights written out."""
+    """A training step with attention's weights stored."""
     return training(size, fused=False)
 
 
