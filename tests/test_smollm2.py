@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from built_book import BOOK, code_cells
 from command_line import assert_error
 from test_byte_bpe import SPECIAL, as_hugging_face, hard_text
 from tiny import close
@@ -136,6 +137,49 @@ def test_answers_are_those_of_transformers(ours, theirs):
 
 def test_ids_are_those_of_its_tokenizer(ours):
     compare_ids(ours, 500)
+
+
+# --- Hugging Face's files, by the code of chapter 22 -------------------------
+
+
+@pytest.fixture(scope="module")
+def page():
+    """What a reader of the chapter copies."""
+    cells, found = code_cells(BOOK / "en" / "22_since_2017.ipynb"), {}
+    for cell in cells:
+        if cell.id in ("whole-decoder", "hugging-face"):
+            exec(cell.source, found)
+    return found
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_llama_of_hugging_face_fits_the_chapters_decoder(page, tied):
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=50, hidden_size=48, num_attention_heads=6,
+        num_key_value_heads=2, intermediate_size=40, num_hidden_layers=2,
+        rms_norm_eps=1e-5, initializer_range=0.2, tie_word_embeddings=tied,
+    )  # fmt: skip
+    theirs = transformers.LlamaForCausalLM(config).eval()
+    for name, weight in theirs.named_parameters():
+        if "norm" in name:
+            torch.nn.init.uniform_(weight, 0.5, 1.5)
+    weights = theirs.state_dict()
+    if tied:  # as in a file
+        del weights["lm_head.weight"]
+    decoder = page["Decoder"](50, 48, 6, 2, 40, 2)
+    decoder.load_state_dict(page["from_hugging_face"](weights, 8), assign=True)
+    ids = torch.randint(50, (3, 20))
+    with torch.no_grad():
+        close(decoder(ids), theirs(ids).logits, 1e-4)
+
+
+def test_hugging_faces_weights_of_smollm2_become_ours(page, ours, theirs):
+    found = page["from_hugging_face"](theirs.state_dict(), 64)
+    right = ours[0].state_dict()
+    assert found.keys() == right.keys()
+    assert all(torch.equal(found[name], right[name]) for name in right)
 
 
 @pytest.mark.exhaustive
