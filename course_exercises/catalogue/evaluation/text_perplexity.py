@@ -74,7 +74,7 @@ def draw_surprise(draw: Draw) -> Case:
 
 EXERCISE = exercise_of(
     text_perplexity,
-    section="14_evaluation#perplexity-how-surprised-was-the-model",
+    section="14_evaluation#perplexity-how-unsure-was-the-model",
     points=1,
     cases=[
         case("a die", logs([1 / 6]), torch.tensor([[4]])),
