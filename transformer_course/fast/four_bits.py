@@ -69,7 +69,7 @@ class FourBitLinear(nn.Module):
         return product.view(*x.shape[:-1], -1).to(x.dtype)
 
 
-class Beside(nn.ModuleList):
+class ConcatLinear(nn.ModuleList):
     """Several products with the same vectors, one behind the other."""
 
     def forward(
@@ -79,10 +79,10 @@ class Beside(nn.ModuleList):
         return torch.cat([part(x) for part in self], dim=-1)
 
 
-def beside(parts: Sequence[nn.Module]) -> nn.Module:
-    """:class:`Beside`, as one product if all matrices have four bits."""
+def concat_linears(parts: Sequence[nn.Module]) -> nn.Module:
+    """:class:`ConcatLinear`, as one product if all matrices have four bits."""
     if not all(isinstance(part, FourBitLinear) for part in parts):
-        return Beside(parts)
+        return ConcatLinear(parts)
     return FourBitLinear(
         torch.cat([part.packed for part in parts]),
         torch.cat([part.shared for part in parts], dim=1),
@@ -96,7 +96,7 @@ class FourBitFeedForward(nn.Module):
         self, gate: FourBitLinear, up: FourBitLinear, down: FourBitLinear
     ):
         super().__init__()
-        self.both, self.down_proj = beside([gate, up]), down
+        self.both, self.down_proj = concat_linears([gate, up]), down
 
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
@@ -106,7 +106,7 @@ class FourBitFeedForward(nn.Module):
         return self.down_proj(F.silu(gate) * up)
 
 
-class ShortNorm(nn.Module):
+class FastRMSNorm(nn.Module):
     """RMSNorm in fewer operations than PyTorch's takes on a CPU."""
 
     def __init__(self, norm: nn.RMSNorm):
@@ -164,7 +164,7 @@ def keep_packed(model: nn.Module) -> None:
         model.set_submodule(name, part)
     for name, part in list(model.named_modules()):
         if isinstance(part, nn.RMSNorm):
-            model.set_submodule(name, ShortNorm(part))
+            model.set_submodule(name, FastRMSNorm(part))
         products = list(part.children())
         packed = all(isinstance(one, FourBitLinear) for one in products)
         if isinstance(part, GatedFeedForward) and packed:

@@ -26,7 +26,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import Pick, argmax
 from transformer_course.errors import ConfigError
-from transformer_course.fast.four_bits import beside
+from transformer_course.fast.four_bits import concat_linears
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.positional_encoding import rotations
@@ -330,7 +330,7 @@ class Server:
     def maps(self) -> list[nn.Module]:
         """Of each layer the product that gives queries, keys and values."""
         return [
-            beside([part.to_query, part.to_key, part.to_value])
+            concat_linears([part.to_query, part.to_key, part.to_value])
             for part in (layer.attention for layer in self.model.layers)
         ]
 
