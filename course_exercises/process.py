@@ -119,7 +119,7 @@ def _watched(child: "Child", exercise: Exercise, limits: Limits) -> Verdict:
             exceeded = (
                 (has_ended and "crash")
                 or (is_late and "time")
-                or (child.memory() > memory and "memory")
+                or (child.exceeds(memory) and "memory")
             )
             if exceeded:
                 case = exercise.tried[number]
@@ -182,6 +182,17 @@ class Child:
             with suppress(psutil.Error):  # it has just ended
                 total += process.memory_info().rss
         return total
+
+    def exceeds(self, limit: int) -> bool:
+        """Whether it uses more than ``limit`` bytes, now and a moment later.
+
+        A child between fork and exec has its parent's pages: they would count
+        twice.
+        """
+        if self.memory() <= limit:
+            return False
+        time.sleep(PAUSE / 10)
+        return self.memory() > limit
 
     def end(self) -> None:
         """Kill it and its children, and wait until they are gone."""

@@ -119,6 +119,16 @@ def test_a_mistake_is_named_and_printed_text_is_shown(answer, tmp_path):
     assert not (tmp_path / "progress.json").exists()
 
 
+@pytest.mark.parametrize(("second", "exceeds"), [(5, False), (20, True)])
+def test_pages_that_count_twice_for_a_moment_exceed_nothing(
+    monkeypatch, second, exceeds
+):
+    """As those of a child between fork and exec."""
+    child, used = object.__new__(Child), iter((20, second))
+    monkeypatch.setattr(child, "memory", lambda: next(used))
+    assert child.exceeds(10) is exceeds
+
+
 def test_an_error_is_shown_with_its_line_and_there_is_no_input(
     answer,
 ):

@@ -172,7 +172,7 @@ def _verdicts(
         exceeded = (
             (has_ended and "crash")
             or (is_late and "time")
-            or (memory and child.memory() > memory and "memory")
+            or (memory and child.exceeds(memory) and "memory")
         )
         if exceeded:
             exercise = exercise_of(name)
