@@ -25,7 +25,7 @@
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
 #              --unsafe, for `make release`: --no-solutions, and for
 #              `make exams`: --only 04 06 --points 30 --seed 1
-#   EDITION    the language of the book, of lab and its exercises, slides,
+#   EDITION    the language of the book, its PDF, lab and its exercises, slides,
 #              handouts and presentations: en or ja        (en)
 #   ONLY       of the Japanese one these pages alone, such as "index 04"; the
 #              others have their headings                (all)
@@ -173,7 +173,7 @@ $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
 	@touch $@
 
 .PHONY: pdf
-pdf: $(DRIVER) $(BUILT) ## make one PDF of the book (NB="04_attention": of these)
+pdf: $(DRIVER) $(BUILT) ## make one PDF of the book (NB="04_attention": of these; EDITION=ja)
 	@$(BIN)/python -m tools.book_pdf $(NB)
 
 .PHONY: exercises
