@@ -23,6 +23,7 @@ from tqdm import tqdm
 
 from tools.chromium import find_chromium
 from tools.edition import BUILT, EDITION, ROOT, TREE, say
+from tools.pdf_letters import mend_letters
 from transformer_course.errors import CourseError
 
 try:
@@ -195,10 +196,12 @@ class Book:
             for page in self.pages.values()
             for number in range(len(page.pdf.pages))
         }
+        mended = set()
         for number, sheet in enumerate(self.writer.pages):
             self.redirect_links(sheet, owners.get(number))
             if number:  # the title page has none
                 sheet.merge_page(feet.pages[number])
+            mend_letters(sheet["/Resources"], mended)
             sheet.compress_content_streams()
         for caption, pages in parts:
             part = caption and self.outline(caption, pages[0].start, None)
