@@ -293,9 +293,10 @@ test-book: $(BUILT) ## build the book and check its pages
 	$(PYTEST) $(SHARED) $(READING)
 
 .PHONY: test-ja
-test-ja: ## build the Japanese edition (ONLY="index 04": of it) and check it
+test-ja: $(DRIVER) ## build the Japanese edition (ONLY="index 04": of it), check it
 	@$(MAKE) --no-print-directory EDITION=ja book
-	$(PYTEST) tests/test_japanese.py tests/test_search.py -k japanese
+	$(PYTEST) tests/test_japanese.py tests/test_search.py \
+		tests/browser/test_pdf.py -k japanese
 
 .PHONY: test-types
 test-types: $(INSTALLED) ## check every call's annotations, shapes included

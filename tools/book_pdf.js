@@ -2,6 +2,22 @@
 async () => {
   await document.fonts.ready;
   dispatchEvent(new Event("beforeprint"));
+  // paper cuts what reaches over its edge: labels longer than the English ones
+  for (const figure of document.querySelectorAll("article svg.figure")) {
+    const view = figure.viewBox.baseVal;
+    const frame = figure.getBoundingClientRect();
+    let { left, right } = frame;
+    for (const label of figure.querySelectorAll("text")) {
+      const box = label.getBoundingClientRect();
+      left = Math.min(left, box.left);
+      right = Math.max(right, box.right);
+    }
+    if (right - left > frame.width && frame.width) {
+      const scale = view.width / frame.width;
+      view.x += (left - frame.left) * scale;
+      view.width = (right - left) * scale;
+    }
+  }
   // Chromium notes the place of what a link on the same page leads to
   const links = document.createElement("div");
   for (const part of document.querySelectorAll("article [id]")) {
