@@ -5,18 +5,16 @@ async () => {
   // paper cuts what reaches over its edge: labels longer than the English ones
   for (const figure of document.querySelectorAll("article svg.figure")) {
     const view = figure.viewBox.baseVal;
-    const frame = figure.getBoundingClientRect();
-    let { left, right } = frame;
+    const { a: scale, e: start } = figure.getScreenCTM();
+    let [left, right] = [view.x, view.x + view.width];
     for (const label of figure.querySelectorAll("text")) {
       const box = label.getBoundingClientRect();
-      left = Math.min(left, box.left);
-      right = Math.max(right, box.right);
+      if (box.width) {
+        left = Math.min(left, (box.left - start) / scale);
+        right = Math.max(right, (box.right - start) / scale);
+      }
     }
-    if (right - left > frame.width && frame.width) {
-      const scale = view.width / frame.width;
-      view.x += (left - frame.left) * scale;
-      view.width = (right - left) * scale;
-    }
+    [view.x, view.width] = [left, right - left];
   }
   // Chromium notes the place of what a link on the same page leads to
   const links = document.createElement("div");
