@@ -118,9 +118,7 @@ def print_page(page: Any, site: Path, name: str) -> Printed:
             f"{file} is not there: build the book (`make book`), and give "
             "pages such as 04_attention or api/interpretation"
         )
-    page.emulate_media(media="screen")
     page.goto(file.as_uri())
-    page.emulate_media(media="print")  # what has no size on the screen
     about = page.evaluate(READY.read_text("utf-8"))
     return Printed(name, **about, pdf=print_pdf(page, **PAGE))
 
