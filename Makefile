@@ -25,7 +25,7 @@
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
 #              --unsafe, for `make release`: --no-solutions, and for
 #              `make exams`: --only 04 06 --points 30 --seed 1
-#   EDITION    the language of the book, of lab and its exercises, slides,
+#   EDITION    the language of the book, its PDF, lab and its exercises, slides,
 #              handouts and presentations: en or ja        (en)
 #   ONLY       of the Japanese one these pages alone, such as "index 04"; the
 #              others have their headings                (all)
@@ -173,7 +173,7 @@ $(BUILT): $(BOOK_SOURCES) $(INSTALLED) $(ADDRESSES)
 	@touch $@
 
 .PHONY: pdf
-pdf: $(DRIVER) $(BUILT) ## make one PDF of the book (NB="04_attention": of these)
+pdf: $(DRIVER) $(BUILT) ## make one PDF of the book (NB="04_attention": of these; EDITION=ja)
 	@$(BIN)/python -m tools.book_pdf $(NB)
 
 .PHONY: exercises
@@ -293,9 +293,10 @@ test-book: $(BUILT) ## build the book and check its pages
 	$(PYTEST) $(SHARED) $(READING)
 
 .PHONY: test-ja
-test-ja: ## build the Japanese edition (ONLY="index 04": of it) and check it
+test-ja: $(DRIVER) ## build the Japanese edition (ONLY="index 04": of it), check it
 	@$(MAKE) --no-print-directory EDITION=ja book
-	$(PYTEST) tests/test_japanese.py tests/test_search.py -k japanese
+	$(PYTEST) tests/test_japanese.py tests/test_search.py \
+		tests/browser/test_pdf.py -k japanese
 
 .PHONY: test-types
 test-types: $(INSTALLED) ## check every call's annotations, shapes included

@@ -2,7 +2,8 @@
 
 ``python -m tools.book_pdf`` prints the built pages one by one, and joins them
 behind a title page and a table of contents. A link to a page of the book leads
-to its place in the PDF; chapters and sections are in the outline.
+to its place in the PDF; chapters and sections are in the outline. With
+``EDITION=ja`` it is the Japanese book.
 """
 
 import argparse
@@ -21,22 +22,30 @@ import yaml
 from tqdm import tqdm
 
 from tools.chromium import find_chromium
+from tools.edition import BUILT, EDITION, ROOT, TREE, say
+from tools.pdf_letters import mend_letters
 from transformer_course.errors import CourseError
 
 try:
     from playwright.sync_api import sync_playwright
     from pypdf import PdfReader, PdfWriter
-    from pypdf.generic import ArrayObject, Destination, Fit, NameObject
+    from pypdf.generic import (
+        ArrayObject,
+        Destination,
+        Fit,
+        NameObject,
+        TextStringObject,
+    )
 except ImportError as error:
     sys.exit(
         f"error: a PDF needs {error.name}, which is not installed: `make pdf` "
         "installs it"
     )
 
-ROOT = Path(__file__).resolve().parent.parent
-SITE = ROOT / "_build/en/_build/html"
 TEMPLATE = Path(__file__).with_suffix(".html")
 READY = Path(__file__).with_suffix(".js")
+PATIENCE = 300_000
+"""Milliseconds for a page, on a busy machine too."""
 PAPER = {"format": "A4", "print_background": True}
 STYLE = ROOT / "book/_static/course.css"
 TOP, SIDE, BOTTOM = re.search(
@@ -91,7 +100,9 @@ def browser_page() -> Iterator[Any]:
         )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program)
-        yield browser.new_page(color_scheme="light")
+        page = browser.new_page(color_scheme="light")
+        page.set_default_timeout(PATIENCE)
+        yield page
         browser.close()
 
 
@@ -185,10 +196,12 @@ class Book:
             for page in self.pages.values()
             for number in range(len(page.pdf.pages))
         }
+        mended = set()
         for number, sheet in enumerate(self.writer.pages):
             self.redirect_links(sheet, owners.get(number))
             if number:  # the title page has none
                 sheet.merge_page(feet.pages[number])
+            mend_letters(sheet["/Resources"], mended)
             sheet.compress_content_streams()
         for caption, pages in parts:
             part = caption and self.outline(caption, pages[0].start, None)
@@ -223,8 +236,8 @@ def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
     Raises:
         CourseError: there is no browser, or no such page.
     """
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    table = read_toc(ROOT / "_toc.yml")
+    config = yaml.safe_load((TREE / "_config.yml").read_text("utf-8"))
+    table = read_toc(TREE / "_toc.yml")
     wanted = names or [name for _, part in table for name in part]
     with browser_page() as page:
         printed = {
@@ -238,7 +251,8 @@ def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
         ]
         ordered = [each for _, pages in parts for each in pages]
         front = {"config": config, "parts": parts, "side": SIDE}
-        front["site"] = site.as_uri()
+        front |= {"site": site.as_uri(), "language": EDITION}
+        front["contents"] = say("Contents")
         for _ in range(2):  # the contents' own length shifts its numbers
             opening = print_template(page, front, **PAGE)
             start = len(opening.pages)
@@ -249,6 +263,7 @@ def make_pdf(site: Path, target: Path, names: list[str] = ()) -> int:
         feet = print_template(page, {**front, "titles": titles})
     book = Book(site, opening, ordered).finish(parts, feet)
     book.add_metadata({"/Title": config["title"], "/Author": config["author"]})
+    book.root_object[NameObject("/Lang")] = TextStringObject(EDITION)
     target.parent.mkdir(parents=True, exist_ok=True)
     book.write(target)
     return len(book.pages)
@@ -259,9 +274,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pages", nargs="*", help="such as 04_attention; all")
     options = parser.parse_args()
-    target = ROOT / "_build/book-en.pdf"
+    target = ROOT / f"_build/book-{EDITION}.pdf"
     try:
-        count = make_pdf(SITE, target, options.pages)
+        count = make_pdf(BUILT, target, options.pages)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -9,7 +9,8 @@ sys.path.insert(0, str(ROOT / "book/_ext"))
 import course_edition  # noqa: E402
 
 EDITION = os.environ.get("EDITION") or "en"
-SOURCES = ROOT / {"en": "book/en", "ja": "_build/ja/book/ja"}[EDITION]
+TREE = ROOT / {"en": "", "ja": "_build/ja"}[EDITION]
+SOURCES = TREE / "book" / EDITION
 BUILT = ROOT / f"_build/{EDITION}/_build/html"
 course_edition.language = EDITION
 in_edition, say = course_edition.in_edition, course_edition.say

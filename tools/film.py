@@ -17,7 +17,8 @@ from typing import Any
 import yaml
 from tqdm import tqdm
 
-from tools.book_pdf import SITE, browser_page
+from tools.book_pdf import browser_page
+from tools.edition import ROOT
 from transformer_course.errors import CourseError
 
 try:
@@ -28,6 +29,7 @@ except ImportError as error:
         "`make figures` installs it"
     )
 
+SITE = ROOT / "_build/en/_build/html"
 FOLDER = Path("_build/figures")
 JAPANESE = Path(__file__).with_suffix(".yml")
 FRAMES = 30

@@ -1,5 +1,7 @@
 """The book on paper: what is printed of a page, and the PDF of some."""
 
+import os
+import re
 import subprocess
 import sys
 
@@ -61,19 +63,24 @@ def test_no_menu_and_no_button_is_printed(printed):
 # --- the PDF -----------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def pdf(browser, tmp_path_factory):
-    """Three pages of the book in one file; in a process of their own."""
-    if reason := not_ready():
-        pytest.skip(reason)
-    target = tmp_path_factory.mktemp("pdf") / "book.pdf"
+def pdf_of(target, *pages, edition="en"):
+    """Some pages of a book in one file; in a process of their own."""
     code = (
         "import sys; from pathlib import Path; from tools.book_pdf import *;"
-        "make_pdf(Path(sys.argv[1]), Path(sys.argv[2]), names=sys.argv[3:])"
+        "make_pdf(BUILT, Path(sys.argv[1]), names=sys.argv[2:])"
     )
-    command = [sys.executable, "-c", code, str(SITE), str(target)]
-    subprocess.run([*command, *PAGES], check=True, cwd=ROOT)
+    command = [sys.executable, "-c", code, str(target), *pages]
+    own = os.environ | {"EDITION": edition}
+    subprocess.run(command, check=True, cwd=ROOT, env=own)
     return pypdf.PdfReader(target)
+
+
+@pytest.fixture(scope="module")
+def pdf(browser, tmp_path_factory):
+    """Three pages of the book."""
+    if reason := not_ready():
+        pytest.skip(reason)
+    return pdf_of(tmp_path_factory.mktemp("pdf") / "book.pdf", *PAGES)
 
 
 def entries(pdf, outline=None, depth=0):
@@ -122,6 +129,23 @@ def test_answers_are_printed(pdf):
     assert "attention becomes the dictionary that we began with" in " ".join(
         text.split()
     )
+
+
+def test_what_is_japanese_is_found_in_lines_of_34_to_40_letters(
+    browser, tmp_path
+):
+    """Not 日 as the radical ⽇, which looks the same."""
+    if not (ROOT / "_build/ja/_build/html/index.html").exists():
+        pytest.skip("the Japanese edition is not built: make book EDITION=ja")
+    pdf = pdf_of(tmp_path / "book.pdf", "index", edition="ja")
+    _, contents, *pages = [page.extract_text() for page in pdf.pages]
+    text = "".join(pages)
+    if "ます" not in text:
+        pytest.skip("needs a Japanese font")
+    assert "目次" in contents and "日本語" in text
+    assert not re.findall("[\u2e80-\u2fdf]", contents + text)
+    lines = re.findall("^[^\\0-~]+$", text, re.M)
+    assert 34 <= max(map(len, lines)) <= 40
 
 
 # --- what is missing ---------------------------------------------------------
