@@ -9,7 +9,7 @@ import torch
 
 from transformer_course.batches import buckets
 from transformer_course.batches.buckets import MAX_GROUPS, BucketedBatches
-from transformer_course.data.tokenizer import BOS, EOS, PAD
+from transformer_course.data.tokenizer import BOS, EOS
 from transformer_course.errors import ConfigError
 
 
@@ -70,18 +70,6 @@ def test_shapes_are_few_full_and_within_the_budget(number, budget):
         counts[rows, source, batch.tgt_in.shape[1]] += 1
     assert set(counts) == set(batches.shapes)
     assert sum(counts.values()) == len(batches)
-
-
-def test_padding_share_is_that_of_an_epoch():
-    batches = BucketedBatches(random_pairs(400), 256)
-    ids = [i for b in batches.epoch(3) for i in (b.src, b.tgt_in)]
-    # The eos of a row that is not the longest stays in tgt_in; it is counted
-    # as padding, since nothing is to be answered there.
-    extra = sum(int((b.tgt_in == EOS).sum()) for b in batches.epoch(3))
-    real = sum(int((i != PAD).sum()) for i in ids) - extra
-    assert batches.real_tokens == real
-    share = 1 - real / sum(i.numel() for i in ids)
-    assert batches.padding_share == pytest.approx(share)
 
 
 def test_epochs_and_seeds_differ():

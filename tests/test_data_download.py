@@ -4,7 +4,6 @@ The network is a server on this machine, which can be told to misbehave.
 """
 
 import hashlib
-import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -85,14 +84,11 @@ def mirror(tmp_path, cache, monkeypatch):
 
 @pytest.fixture
 def toy(server, cache, monkeypatch):
-    return use_toy(monkeypatch, server.url)
-
-
-def use_toy(monkeypatch, url):
+    """A corpus of two files, which the server has."""
     files = tuple(
         CorpusFile(
             name,
-            f"{url}/{name}",
+            f"{server.url}/{name}",
             hashlib.sha256(content).hexdigest(),
             len(content),
         )
@@ -116,8 +112,8 @@ def left_in(folder):
     )
 
 
-def fetched(progress=False):
-    paths = download.fetch("toy", progress=progress)
+def fetched():
+    paths = download.fetch("toy", progress=False)
     return {name: path.read_bytes() for name, path in paths.items()}
 
 
@@ -126,7 +122,6 @@ def fetched(progress=False):
 
 def test_the_manifest_pins_every_file():
     for corpus in download.entries().values():
-        assert corpus.files and corpus.licence and corpus.description
         for file in corpus.files:
             assert len(file.sha256) == 64 and file.bytes > 0
             assert file.url.startswith("https://")
@@ -134,13 +129,9 @@ def test_the_manifest_pins_every_file():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [download.fetch, download.verify, download.is_available],
-)
-def test_an_unknown_corpus_is_answered_by_the_names_there_are(ask):
+def test_an_unknown_corpus_is_answered_by_the_names_there_are():
     with pytest.raises(CorpusError, match="no corpus 'nothing'.*soseki"):
-        ask("nothing")
+        download.fetch("nothing")
 
 
 # --- where files come from --------------------------------------------------
@@ -162,12 +153,6 @@ def test_a_mirror_is_read_without_network_or_copies(toy, server, mirror):
     assert server.asked == ["toy/two.txt"]
 
 
-def test_a_damaged_file_of_the_cache_is_downloaded_again(toy, server, cache):
-    put(cache / "toy/one.txt", b"first\n" * 19_999 + b"other\n")
-    assert fetched() == FILES
-    assert server.asked == list(FILES)
-
-
 def test_a_damaged_file_of_the_mirror_is_downloaded(
     toy, server, mirror, cache
 ):
@@ -182,7 +167,7 @@ def test_a_failure_of_the_network_is_tried_again(toy, server, cache, way):
     assert fetched() == FILES
 
 
-@pytest.mark.parametrize("way", ["cut", "404", "503"])
+@pytest.mark.parametrize("way", ["cut", "404"])
 def test_a_download_that_fails_leaves_nothing(toy, server, cache, way):
     server.failures, server.way = 99, way
     with pytest.raises(CorpusError) as caught:
@@ -199,27 +184,6 @@ def test_what_has_another_sha256_is_not_kept(toy, server, cache):
     with pytest.raises(CorpusError, match="could not be downloaded"):
         fetched()
     assert left_in(cache) == []
-
-
-def test_no_connection_is_said(cache, monkeypatch):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    use_toy(monkeypatch, url)
-    with pytest.raises(CorpusError, match="could not be downloaded"):
-        fetched()
-
-
-# --- verifying --------------------------------------------------------------
-
-
-def test_files_are_verified(toy, server, cache):
-    assert download.verify("toy") == dict.fromkeys(FILES, "missing")
-    fetched()
-    assert download.verify("toy") == dict.fromkeys(FILES, "ok")
-    put(cache / "toy/two.txt", b"other")
-    found = download.verify("toy")
-    assert found == {"toy/one.txt": "ok", "toy/two.txt": "damaged"}
 
 
 @pytest.mark.parametrize("name", download.entries())

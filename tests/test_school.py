@@ -77,10 +77,7 @@ def test_the_steps_of_a_sum_are_equal_and_lead_to_its_answer():
 
 def test_held_out_sums_are_others():
     draws = Draws(0)
-    for many in (
-        lambda held: count_on(draws, 3, held),
-        partial(big_sum, draws),
-    ):
+    for many in (partial(count_on, draws, 3), partial(big_sum, draws)):
         held_out = {many(True).prompt for _ in range(150)}
         assert len(held_out) > 50
         assert not held_out & {many(False).prompt for _ in range(400)}
