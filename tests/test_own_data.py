@@ -1,9 +1,9 @@
 """Laws of a reader's own texts with labels, images and books."""
 
 import csv
-import dataclasses as dc
-import random
 from collections import Counter
+from itertools import cycle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,27 +15,32 @@ from transformer_course.data import own_book, own_images, own_labels
 from transformer_course.errors import CorpusError
 from transformer_course.inference.images import read_images
 from transformer_course.inference.model import TrainedModel
-from transformer_course.models.bert_config import TextClassifierConfig
 from transformer_course.models.vit_config import VisionConfig
+from transformer_course.training.config import changed_experiment
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.training import run
 
-GOOD, BAD = ("sunny warm happy", "rainy cold gloomy")
-SMALL = TextClassifierConfig(
-    vocab_size=305, d_model=16, d_ff=16, n_heads=2, n_layers=1
-)
+SMALL = {
+    "model.d_model": 16,
+    "model.d_ff": 16,
+    "model.n_heads": 2,
+    "model.n_layers": 1,
+    "train.average_last": 0,
+}
 
 
 def sentences(count: int = 120) -> list[tuple[str, str]]:
     """Different texts of two classes, which one word tells apart."""
-    draw = random.Random(0)
-    rows = []
-    for number in range(count):
-        label, words = [("good", GOOD), ("bad", BAD)][number % 2]
-        place = draw.choice("town village harbour island".split())
-        word = draw.choice(words.split())
-        rows.append((f"day {number} in the {place} was {word}", label))
-    return rows
+    kinds = ("warm", "good"), ("rainy", "bad")
+    pairs = zip(range(count), cycle(kinds))
+    return [(f"day {n} was {word}", label) for n, (word, label) in pairs]
+
+
+def trained(preset: str, file: str, folder: Path, **changes) -> Path:
+    """A small model that has learned a file of one's own, by a preset."""
+    about = SMALL | {"data.files": (file,)} | changes
+    settings = changed_experiment(PRESETS[preset], about)
+    return run(settings, folder / "out", quiet=True)
 
 
 @pytest.fixture
@@ -116,30 +121,21 @@ def test_numbers_as_labels_are_in_order():
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("name", "text", "said"),
     [
-        ([("a", "x"), ("b", "x")], "have the label 'x'"),
-        (sentences(8) + [("c", "rare")], "'rare' of"),
-        ([("a", "x", "g", "h")], "line 1 of"),
-        ([("only a text",)], "line 1 of"),
-        ([("a", "x"), ("b", "")], "line 2 of"),
-        ([("", "x")], "holds no text"),
-        ([], "is empty"),
+        ("own.tsv", "a\tx\nb\tx\n", "have the label 'x'"),
+        ("own.tsv", "a\tx\nb\tx\nc\tx\nd\trare\n", "'rare' of"),
+        ("own.tsv", "a\tx\tg\th\n", "line 1 of"),
+        ("own.tsv", "only a text\n", "line 1 of"),
+        ("own.tsv", "a\tx\nb\t\n", "line 2 of"),
+        ("own.tsv", "\tx\n", "holds no text"),
+        ("own.tsv", "", "is empty"),
+        ("own.csv", 'text,label\n"never closed,x\nb,y\n', "near line"),
+        ("own.csv", "sentiment,sentence\nx,a\n", "'sentiment, sentence'"),
     ],
 )
-def test_what_nobody_can_learn_from_is_refused(table, rows, said):
-    assert said in refused(own_labels.load, (table(rows),), None)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('text,label\n"never closed,x\nb,y\n', "own.csv, near line"),
-        ("sentiment,sentence\nx,a\n", "'sentiment, sentence'"),
-    ],
-)
-def test_a_csv_file_without_end_or_header_is_refused(tmp_path, text, said):
-    file = tmp_path / "own.csv"
+def test_what_nobody_can_learn_from_is_refused(tmp_path, name, text, said):
+    file = tmp_path / name
     file.write_text(text, "utf-8")
     assert said in refused(own_labels.load, (str(file),), None)
 
@@ -154,26 +150,14 @@ def test_unequal_classes_and_contradictions_are_warned_of(table, capsys):
     assert "1 texts of" in said and "more than one label" in said
 
 
-def experiment(preset, files, model=None, **train):
-    base = PRESETS[preset]
-    return dc.replace(
-        base,
-        data=dc.replace(base.data, files=files),
-        model=model or base.model,
-        train=dc.replace(base.train, average_last=0, **train),
-    )
-
-
 def test_a_classifier_of_ones_own_texts_is_trained_and_scored(
     table, tmp_path, capsys
 ):
-    rows = [
-        *sentences(150),
-        *((f"news {n} at six", "そのほか") for n in range(75)),
-    ]
-    file = table(rows)
-    begun = experiment("polarity", (file,), SMALL, epochs=12, peak_rate=5e-3)
-    folder = run(begun, tmp_path / "out", quiet=True)
+    rows = [(f"news {n} at six", "そのほか") for n in range(75)]
+    changes = {"model.vocab_size": 290, "train.peak_rate": 5e-3}
+    changes["train.epochs"] = 12
+    file = table(sentences(150) + rows)
+    folder = trained("polarity", file, tmp_path, **changes)
     used = TrainedModel.load(folder)
     assert used.names == ("bad", "good", "そのほか")
     [[guess]] = used.classify(["news 99 at six"])
@@ -192,12 +176,6 @@ def test_a_classifier_of_ones_own_texts_is_trained_and_scored(
 
 
 # --- images ------------------------------------------------------------------
-
-
-def vit(size: int, **changes) -> VisionConfig:
-    """A narrow one with one layer."""
-    sizes = {"image_size": size, "d_model": 16, "d_ff": 16, "n_heads": 2}
-    return VisionConfig(**sizes | changes, n_layers=1)
 
 
 @pytest.fixture
@@ -263,7 +241,8 @@ def test_deep_and_transparent_images_are_read_alike_for_both(tmp_path):
     Image.new("RGBA", (20, 10), (255, 0, 0, 0)).save(clear)
     splits = own_images.load((str(tmp_path),), None, 9)
     images = sorted(tmp_path.glob("*/*.png"))
-    found = read_images(images, vit(9, patch_size=3, channels=3), fit=True)
+    config = VisionConfig(image_size=9, patch_size=3, channels=3)
+    found = read_images(images, config, fit=True)
     assert (found[3] == 255).all()  # white where nothing is
     assert found[0].float().mean() == pytest.approx(127, abs=1)
     whole = torch.cat([part.images for part in parts(splits)])
@@ -272,23 +251,21 @@ def test_deep_and_transparent_images_are_read_alike_for_both(tmp_path):
 
 
 def test_a_folder_without_classes_is_refused(folder, tmp_path):
-    said = refused(own_images.load, (str(folder / "red"),), None, 8)
-    assert "has images in 0 folders" in said
-    said = refused(own_images.load, (str(tmp_path / "none"),), None, 8)
-    assert "come from one folder" in said
     (folder / "few").mkdir()
     Image.new("L", (9, 9)).save(folder / "few" / "a.png")
-    said = refused(own_images.load, (str(folder),), None, 8)
-    assert "the class 'few'" in said and "has 1 images" in said
+    for place, words in (
+        (folder / "red", "has images in 0 folders"),
+        (tmp_path / "none", "come from one folder"),
+        (folder, "has 1 images that"),
+    ):
+        assert words in refused(own_images.load, (str(place),), None, 8)
 
 
 def test_a_vit_learns_ones_own_images_and_refuses_changed_ones(
     folder, tmp_path
 ):
-    begun = experiment(
-        "digits-vit", (str(folder),), vit(8, patch_size=4), epochs=1
-    )
-    place = run(begun, tmp_path / "out", quiet=True)
+    few = {"model.patch_size": 4, "train.epochs": 1}
+    place = trained("digits-vit", str(folder), tmp_path, **few)
     used = TrainedModel.load(place)
     assert used.names == ("red", "青")
     assert used.model.config.channels == 3
@@ -301,7 +278,7 @@ def test_a_vit_learns_ones_own_images_and_refuses_changed_ones(
 
 BOOK = [
     f"It was day {n}. Nobody came! “Why?” she asked him {n} times."
-    for n in range(120)
+    for n in range(70)
 ]
 
 
@@ -331,9 +308,9 @@ def test_lines_of_fixed_width_are_joined_to_paragraphs():
 def test_the_end_of_a_book_is_held_out(book):
     splits = own_book.next_sentences((book,), None)
     train, dev, test = parts(splits)
-    assert [len(part) for part in (train, dev, test)] == [287, 35, 35]
+    assert [len(part) for part in (train, dev, test)] == [167, 20, 20]
     assert train.src[1:] == train.tgt[:-1]
-    assert test.tgt[-1].endswith("119 times.")
+    assert test.tgt[-1].endswith("69 times.")
     running = own_book.running_text((book,), None)
     assert "\n".join(p.tgt[0] for p in parts(running)) == "\n".join(BOOK)
 
@@ -349,9 +326,8 @@ def test_a_short_text_or_two_are_refused(tmp_path):
 
 @pytest.mark.parametrize("preset", ["soseki-cpu", "soseki-lm"])
 def test_a_book_trains_what_goes_on_with_a_text(preset, book, tmp_path):
-    sizes = {"vocab_size": 310, "d_model": 16, "d_ff": 16, "n_heads": 2}
-    model = dc.replace(PRESETS[preset].model, **sizes, max_length=40)
-    begun = experiment(preset, (book,), model, epochs=1, cooldown=0)
-    folder = run(begun, tmp_path / "out", quiet=True)
+    few = {"model.vocab_size": 310, "model.max_length": 20}
+    few |= {"train.epochs": 1, "train.cooldown": 0}
+    folder = trained(preset, book, tmp_path, **few)
     score(folder)
     assert next(TrainedModel.load(folder).sample("It was day 3.", 0))

@@ -58,7 +58,8 @@ def test_the_parts_are_others_and_the_same_each_time():
     assert not {*SPLITS.train.tgt} & {*SPLITS.dev.tgt, *SPLITS.test.tgt}
 
 
-def test_more_questions_than_there_are_are_refused():
+def test_more_questions_than_there_are_are_refused(monkeypatch):
+    monkeypatch.setattr("transformer_course.data.school.PATIENCE", 5)
     with pytest.raises(ConfigError, match="not so many"):
         questions(0, 700)
 

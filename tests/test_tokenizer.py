@@ -112,7 +112,7 @@ def test_a_missing_file_is_named(tmp_path):
 def test_a_file_that_is_no_tokenizer_is_named(tmp_path, content):
     path = tmp_path / "no.model"
     path.write_bytes(content)
-    with pytest.raises(TokenizerError, match=r"no\.model: these bytes are"):
+    with pytest.raises(TokenizerError, match=r"no\.model: "):
         Tokenizer.load(path)
 
 

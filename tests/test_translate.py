@@ -204,10 +204,3 @@ def test_translations_that_were_cut_off_are_reported(
     else:
         translate(*given, 1 if way == "greedy" else 2, **settings)
     assert found == cut
-
-
-def test_translations_are_as_long_as_is_allowed(model, tokenizer):
-    given = model, tokenizer, ["fish fish fish"]
-    [whole] = translate(*given)
-    [some] = translate(*given, max_length=1)
-    assert whole.startswith(some) and len(some) < len(whole)
