@@ -154,8 +154,9 @@ def test_a_classifier_of_ones_own_texts_is_trained_and_scored(
     table, tmp_path, capsys
 ):
     rows = [(f"news {n} at six", "そのほか") for n in range(75)]
-    changes = {"model.vocab_size": 290, "train.peak_rate": 5e-3}
-    changes["train.epochs"] = 12
+    changes = {"model.vocab_size": 290, "model.dropout": 0.0}
+    changes |= {"data.token_budget": 512, "train.warmup": 10}
+    changes |= {"train.epochs": 8, "train.peak_rate": 5e-3}
     file = table(sentences(150) + rows)
     folder = trained("polarity", file, tmp_path, **changes)
     used = TrainedModel.load(folder)
