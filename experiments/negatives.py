@@ -17,7 +17,7 @@ from experiments.post_trainings import METHODS, PostTraining, taught
 from transformer_course.batches.pairs import encode_texts, padded_batch
 from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.grammar import grammar_corpus
-from transformer_course.data.tokenizer import EOS, PAD
+from transformer_course.data.tokenizer import EOS
 from transformer_course.inference.model import TrainedModel
 from transformer_course.training.loop import evaluate, set_seed
 from transformer_course.training.post_training import Ids, draw_answers
@@ -85,7 +85,7 @@ class Negatives:
                 right += self.is_right(i, answer)
                 texts.append(self.tokenizer.decode(prompt + answer))
         batches = [
-            padded_batch([(None, ids) for ids in self.text[i : i + 50]], PAD)
+            padded_batch([(None, ids) for ids in self.text[i : i + 50]])
             for i in range(0, len(self.text), 50)
         ]
         return {

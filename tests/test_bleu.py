@@ -1,8 +1,7 @@
-"""Laws of scores: BLEU by a hand count equals sacreBLEU's."""
+"""Laws of scores: BLEU of counts, its bootstrap, and what is warned of."""
 
 import math
 import random
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -22,40 +21,6 @@ from transformer_course.evaluation.bleu import (
     perplexity,
 )
 
-HYPOTHESES = [
-    "the cat sat on the the mat today",
-    "猫 が 魚 を 食べ る",
-    "he reads",
-]
-REFERENCES = [
-    "the cat sat on the mat",
-    "猫 は 魚 を 食べ る 。",
-    "he reads a long book .",
-]
-
-
-def n_grams(words: list[str], n: int) -> Counter:
-    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
-
-
-def bleu_by_hand(hypotheses: list[str], references: list[str]) -> float:
-    """Papineni et al. 2002: clipped counts, brevity penalty, one corpus."""
-    pairs = [
-        (h.split(), r.split())
-        for h, r in zip(hypotheses, references, strict=True)
-    ]
-    log_precision = 0.0
-    for n in (1, 2, 3, 4):
-        clipped = sum(
-            (n_grams(h, n) & n_grams(r, n)).total() for h, r in pairs
-        )
-        written = sum(n_grams(h, n).total() for h, r in pairs)
-        log_precision += math.log(clipped / written) / 4
-    h_length = sum(len(h) for h, _ in pairs)
-    r_length = sum(len(r) for _, r in pairs)
-    brevity = min(0.0, 1 - r_length / h_length)
-    return 100 * math.exp(log_precision + brevity)
-
 
 def test_without_its_penalty_bleu_is_the_precisions_alone():
     references = ["犬 は 猫 を 見 る 。", "彼女 は とても 長い 本 を 読 む 。"]
@@ -64,39 +29,22 @@ def test_without_its_penalty_bleu_is_the_precisions_alone():
     assert bleu_of_counts(counts) < 50
 
 
-def test_bleu_equals_a_hand_count():
-    by_hand = bleu_by_hand(HYPOTHESES, REFERENCES)
-    assert 10 < by_hand < 90
-    score = corpus_bleu(HYPOTHESES, REFERENCES)
-    assert math.isclose(score.value, by_hand, rel_tol=1e-9)
-
-
-def test_the_signature_names_the_tokenisation():
-    kept = corpus_bleu(HYPOTHESES, REFERENCES)
-    cut = corpus_bleu(HYPOTHESES, REFERENCES, tokenize="13a")
-    assert "tok:none" in kept.signature
-    assert "tok:13a" in cut.signature
-    assert "version:" in kept.signature
-
-
-@pytest.mark.parametrize(
-    ("hypotheses", "references"), [(["a"], ["a", "b"]), ([], [])]
-)
 @pytest.mark.parametrize("score", [corpus_bleu, corpus_chrf, bleu_counts])
-def test_unequal_or_no_lines_are_refused(score, hypotheses, references):
-    counts = f"{len(hypotheses)} hypotheses .* {len(references)} references"
-    with pytest.raises(CourseError, match=counts):
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "said"),
+    [
+        (["a"], ["a", "b"], "1 hypotheses .* 2 references"),
+        ([], [], "0 hypotheses"),
+        ("a cat", ["a cat"], "list of lines"),
+        (["ab"], "ab", "list of lines"),
+    ],
+)
+def test_what_is_no_line_for_a_line(score, hypotheses, references, said):
+    with pytest.raises(CourseError, match=said):
         score(hypotheses, references)
 
 
-@pytest.mark.parametrize("score", [corpus_bleu, corpus_chrf, bleu_counts])
-@pytest.mark.parametrize("given", [("a cat", ["a cat"]), (["ab"], "ab")])
-def test_a_text_is_not_a_list_of_letters(score, given):
-    with pytest.raises(CourseError, match="list of lines"):
-        score(*given)
-
-
-def test_an_unknown_tokeniser_is_refused_and_the_known_are_named():
+def test_an_unknown_tokeniser_is_refused():
     with pytest.raises(CourseError, match=r"'scissors'.*13a"):
         corpus_bleu(["a"], ["a"], tokenize="scissors")
 
@@ -121,60 +69,36 @@ CUT = ["昨日 から 雨 が 降 っ て い る 。", "はい 。"]
 @pytest.mark.parametrize(
     ("hypotheses", "references", "tokenize", "named"),
     [
-        (JAPANESE, JAPANESE, "none", "hypotheses and references"),
-        (JAPANESE, JAPANESE, "13a", "hypotheses and references"),
+        (JAPANESE, JAPANESE, "13a", "hypotheses and references have"),
         (JAPANESE, JAPANESE, "char", ""),
         (JAPANESE, CUT, "none", "the hypotheses have"),
         (CUT, JAPANESE, "none", "the references have"),
-        (["我是学生。"], ["我是一个学生。"], "intl", "and"),
-        (["ฉันเป็นนักเรียน"], ["ฉันเป็นครู"], "none", "and"),
+        (["ฉันเป็นนักเรียน"], ["ฉันเป็นครู"], "intl", "and references have"),
         (["ฉัน เป็น นักเรียน"], ["ฉัน เป็น ครู"], "none", ""),
-        (CUT, CUT, "none", ""),
         (["yes", "thanks."], ["no", "Danke."], "13a", ""),
         (["he likes 寿司 ."], ["he likes 日本 ."], "none", ""),
+        (["", " "], JAPANESE, "none", "the hypotheses are empty"),
+        (JAPANESE, ["", ""], "none", "the references are empty"),
+        (["", "yes"], CUT, "none", ""),
     ],
 )
-def test_text_without_words_is_warned_of(
+def test_a_side_that_is_empty_or_without_words_is_warned_of(
     hypotheses, references, tokenize, named, capsys
 ):
     corpus_bleu(hypotheses, references, tokenize)
     err = capsys.readouterr().err
-    assert named in err if named else err == ""
-    assert ("--tokenize char" in err) == bool(named)
-
-
-@pytest.mark.parametrize(
-    ("hypotheses", "references", "named"),
-    [
-        (["", " "], JAPANESE, "the hypotheses are empty"),
-        (JAPANESE, ["", ""], "the references are empty"),
-        (["", "yes"], CUT, ""),
-    ],
-)
-def test_a_side_that_is_empty_is_named(hypotheses, references, named, capsys):
-    corpus_bleu(hypotheses, references)
-    err = capsys.readouterr().err
     assert (named in err, err.count("\n")) == (True, bool(named))
+    assert ("--tokenize char" in err) == ("have" in named)
 
 
-def test_perplexity_of_a_uniform_guess_is_the_number_of_choices():
-    assert math.isclose(perplexity(math.log(6000)), 6000)
-    assert perplexity(0.0) == 1.0
+def test_a_perplexity_beyond_all_numbers_is_infinite():
     assert perplexity(1e4) == math.inf
 
 
 # --- counts and bootstrap ----------------------------------------------------
 
 
-def corrupted(sentence: str, share: float, generator) -> str:
-    """The sentence with some of its words spoilt."""
-    words = sentence.split()
-    return " ".join(
-        "x" if generator.random() < share else word for word in words
-    )
-
-
-def systems(size: int = 60) -> tuple[list[str], list[str], list[str]]:
+def systems() -> tuple[list[str], list[str], list[str]]:
     """What a good and a worse system write, and the references.
 
     Every second sentence is hard for both.
@@ -182,11 +106,18 @@ def systems(size: int = 60) -> tuple[list[str], list[str], list[str]]:
     generator = random.Random(0)
     references = [
         " ".join(generator.choices("abcdefg", k=generator.randint(1, 12)))
-        for _ in range(size)
+        for _ in range(60)
     ]
+
+    def spoilt(line: str, share: float) -> str:
+        return "".join(
+            "x" if sign != " " and generator.random() < share else sign
+            for sign in line
+        )
+
     good, worse = (
         [
-            corrupted(line, share + 0.4 * (i % 2), generator)
+            spoilt(line, share + 0.4 * (i % 2))
             for i, line in enumerate(references)
         ]
         for share in (0.0, 0.2)
@@ -197,7 +128,7 @@ def systems(size: int = 60) -> tuple[list[str], list[str], list[str]]:
 GOOD, WORSE, RIGHT = systems()
 
 
-@pytest.mark.parametrize("tokenize", ["none", "13a", "char"])
+@pytest.mark.parametrize("tokenize", ["none", "char"])
 def test_counts_add_up_to_the_corpus_bleu(tokenize):
     counts = bleu_counts(GOOD, RIGHT, tokenize)
     whole = corpus_bleu(GOOD, RIGHT, tokenize).value

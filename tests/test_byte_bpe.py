@@ -32,14 +32,12 @@ def bpe() -> ByteBPE:
     [
         ("cat", "cat"),
         ("cats at", "cat s Ġ at"),
-        ("a cat", "a Ġcat"),
         ("a  cat", "a Ġ Ġcat"),
         ("a  7", "a ĠĠ 7"),  # a digit takes no space
         ("1917", "1 9 1 7"),
         ("it's", "i t ' s"),
         ("猫", "çĮ«"),
         ("<|im_start|>cat<|im_end|>", "<|im_start|> cat <|im_end|>"),
-        ("", ""),
     ],
 )
 def test_pieces(bpe, text, pieces):
@@ -98,12 +96,12 @@ def hard_text(rng: random.Random) -> str:
     return "".join(parts)
 
 
-def as_hugging_face(bpe: ByteBPE, merges, special):
+def as_hugging_face(bpe: ByteBPE):
     """Its library's tokenizer, with SmolLM2's way of cutting words."""
     tokenizers = pytest.importorskip("tokenizers")
     before = tokenizers.pre_tokenizers
     vocabulary = {bpe.piece(i): i for i in range(bpe.vocab_size)}
-    model = tokenizers.models.BPE(vocab=vocabulary, merges=merges)
+    model = tokenizers.models.BPE(vocab=vocabulary, merges=MERGES)
     theirs = tokenizers.Tokenizer(model)
     theirs.pre_tokenizer = before.Sequence(
         [
@@ -111,12 +109,12 @@ def as_hugging_face(bpe: ByteBPE, merges, special):
             before.ByteLevel(add_prefix_space=False),
         ]
     )
-    theirs.add_special_tokens(special)
+    theirs.add_special_tokens(SPECIAL)
     return theirs
 
 
 def test_ids_are_those_of_hugging_faces_library(bpe):
-    theirs = as_hugging_face(bpe, MERGES, SPECIAL)
+    theirs = as_hugging_face(bpe)
     rng = random.Random(0)
     for _ in range(300):
         text = hard_text(rng)

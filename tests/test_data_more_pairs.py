@@ -58,10 +58,3 @@ def test_another_file_than_was_learned_from_is_refused(more):
     assert more(("five", "五"), sha256=known) == [("five", "五")]
     with pytest.raises(CorpusError, match="m.en is not .*more-sha256 None"):
         more(("six", "六"), sha256=known)
-
-
-def test_sides_of_unlike_length_are_refused(more, tmp_path):
-    more(("five", "五"))
-    (tmp_path / "m.ja").write_text("五\n六\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match="m.en has 1 lines but m.ja has 2"):
-        more_pairs.added(SPLITS, NAMES)

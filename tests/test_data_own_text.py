@@ -6,8 +6,6 @@ import random
 import pytest
 
 from transformer_course.data import own_text
-from transformer_course.data.config import DataConfig
-from transformer_course.data.corpora import of_files, pairs_of
 from transformer_course.data.grammar import grammar_pairs, parallel_text
 from transformer_course.data.text import ParallelText
 from transformer_course.errors import CorpusError
@@ -52,8 +50,9 @@ def refused(*args, **options) -> str:
 # --- what is held out -------------------------------------------------------
 
 
-def test_every_pair_is_in_one_part_in_the_order_of_the_files(write):
+def test_every_pair_is_in_one_part_in_the_order_of_the_files(write, capsys):
     splits = load(write())
+    assert capsys.readouterr().err == f"{splits.how}\n"
     assert [len(part) for part in parts(splits)] == [360, 20, 20]
     pairs = list(TEXT)
     places = [[pairs.index(pair) for pair in part] for part in parts(splits)]
@@ -93,13 +92,6 @@ def test_no_more_is_held_out_than_needed():
     held_out = own_text.MAX_HELD_OUT
     assert len(splits.dev) == len(splits.test) == held_out
     assert f"{20_000 - 2 * held_out:,} pairs" in splits.how
-    assert "a and b" in splits.how and own_text.RULE in splits.how
-
-
-def test_what_was_made_of_the_files_is_told(write, capsys):
-    splits = load(write())
-    assert capsys.readouterr().err == f"{splits.how}\n"
-    assert "a.en and b.ja: 360 pairs" in splits.how
 
 
 # --- blank lines, white space -----------------------------------------------
@@ -130,7 +122,6 @@ def test_white_space_around_a_line_is_none_of_its_text(write):
     [
         (("en", "ja"), True, "none"),
         (("en", "ja"), False, "char"),
-        (("ja", "en"), False, "13a"),
         (("ja", "fr"), False, "13a"),
     ],
 )
@@ -174,17 +165,10 @@ def test_files_in_the_wrong_order(write):
     assert "b.ja is to be in 'ja'" in said and "no Japanese" in said
 
 
-def test_files_that_are_no_pair(write, tmp_path):
-    files = write(tgt=TEXT.tgt[:-1])
-    assert "a.en has 400 lines but b.ja has 399" in refused(files)
-    assert "a.en and a.en: source and target are the same" in refused(
-        ("a.en", "a.en")
-    )
-    assert "a.en and b.ja are empty" in refused(write((), ()))
-    assert "'none.en' cannot be read" in refused(("none.en", "b.ja"))
+def test_a_text_and_itself_are_no_pair(write):
     write()
-    (tmp_path / "b.ja").write_bytes("\n".join(TEXT.tgt).encode("cp932"))
-    assert "b.ja is not UTF-8: line 1, " in refused(files)
+    said = refused(("a.en", "a.en"))
+    assert "a.en and a.en: source and target are the same" in said
 
 
 def test_too_few_pairs(write):
@@ -192,13 +176,10 @@ def test_too_few_pairs(write):
     said = refused(write(TEXT.src[:few], TEXT.tgt[:few]))
     assert f"have {few} pairs" in said and f"at least {few + 1}" in said
     load(write(TEXT.src[: few + 1], TEXT.tgt[: few + 1]))
-    assert "have 0 pairs" in refused(write([" "] * 200, [""] * 200))
 
 
-@pytest.mark.parametrize("side", ["src", "tgt"])
-def test_pairs_that_all_hang_together(write, side):
-    same = {side: [getattr(TEXT, side)[0]] * len(TEXT)}
-    assert "share sentences" in refused(write(**same))
+def test_pairs_that_all_hang_together(write):
+    assert "share sentences" in refused(write(TEXT.src[:1] * len(TEXT)))
 
 
 def test_a_text_that_has_changed_is_refused(write, tmp_path):
@@ -209,13 +190,6 @@ def test_a_text_that_has_changed_is_refused(write, tmp_path):
     (tmp_path / "b.ja").write_text("\n".join(TEXT.tgt), encoding="utf-8")
     said = refused(files, sha256=sha256)
     assert "b.ja is not what was learned" in said and sha256[1][:12] in said
-
-
-def test_two_files_are_a_corpus(write):
-    files = write()
-    corpus = of_files(DataConfig(files=files, spaced=True))
-    assert (corpus.name, corpus.spaced) == ("a.en and b.ja", True)
-    assert pairs_of(corpus, *LANGUAGES) == load(files)
 
 
 def test_one_file_of_two_columns_is_read_as_two_files_are(write, tmp_path):
@@ -230,27 +204,17 @@ def test_one_file_of_two_columns_is_read_as_two_files_are(write, tmp_path):
     assert "column 1 of a.tsv is to be in 'ja'" in said
 
 
-HALF_WIDTH = "5ﾊﾞﾝﾉﾈｺｶﾞｳﾀｳ｡"
-
-
 @pytest.mark.parametrize(
-    ("language", "line", "fits"),
+    ("language", "line"),
     [
-        ("ja", HALF_WIDTH, True),
-        ("en", HALF_WIDTH, False),
-        ("ja", "々仝", True),
-        ("zh", "我不知道", True),
-        ("yue", "我唔知", True),
-        ("ain", "イランカラㇷ゚テ", True),
-        ("ja", "wakaranai", False),
-        ("fr", "je ne sais pas", True),
+        ("ja", "5ﾊﾞﾝﾉﾈｺｶﾞｳﾀｳ｡"),
+        ("ja", "々仝"),
+        ("zh", "我不知道"),
+        ("yue", "我唔知"),
+        ("ain", "イランカラㇷ゚テ"),
+        ("fr", "je ne sais pas"),
     ],
 )
-def test_a_language_is_known_by_its_writing(language, line, fits, write):
-    numbered = [f"{line} {number}" for number in range(150)]
-    src = [f"sentence {number}." for number in range(150)]
-    files, languages = write(src, numbered), ("en", language)
-    if fits:
-        load(files, languages, spaced=False)
-    else:
-        assert "is to be in" in refused(files, languages, spaced=False)
+def test_a_language_is_known_by_its_writing(language, line, write):
+    src, tgt = ([f"{x} {n}" for n in range(150)] for x in ("sentence", line))
+    load(write(src, tgt), ("en", language), spaced=False)

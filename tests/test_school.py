@@ -58,7 +58,8 @@ def test_the_parts_are_others_and_the_same_each_time():
     assert not {*SPLITS.train.tgt} & {*SPLITS.dev.tgt, *SPLITS.test.tgt}
 
 
-def test_more_questions_than_there_are_are_refused():
+def test_more_questions_than_there_are_are_refused(monkeypatch):
+    monkeypatch.setattr("transformer_course.data.school.PATIENCE", 5)
     with pytest.raises(ConfigError, match="not so many"):
         questions(0, 700)
 
@@ -77,10 +78,7 @@ def test_the_steps_of_a_sum_are_equal_and_lead_to_its_answer():
 
 def test_held_out_sums_are_others():
     draws = Draws(0)
-    for many in (
-        lambda held: count_on(draws, 3, held),
-        partial(big_sum, draws),
-    ):
+    for many in (partial(count_on, draws, 3), partial(big_sum, draws)):
         held_out = {many(True).prompt for _ in range(150)}
         assert len(held_out) > 50
         assert not held_out & {many(False).prompt for _ in range(400)}

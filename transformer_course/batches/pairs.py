@@ -1,8 +1,7 @@
 """Text as tensors: bos and eos, padding, the target shift.
 
-Sentences of a batch are padded to one length with ``pad_id``. A batch has a
-source and a target or, for a language model, a target alone. Chapter 11
-derives it.
+Sentences of a batch are padded to one length. A batch has a source and a
+target or, for a language model, a target alone. Chapter 11 derives it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -174,31 +173,28 @@ def _check_room(max_length: int) -> None:
 
 
 def pad_rows(
-    rows: Sequence[Sequence[int]], width: int | None = None, pad_id: int = PAD
+    rows: Sequence[Sequence[int]], width: int | None = None
 ) -> Int[Tensor, "batch length"]:
     """Pad rows of ids on the right into one tensor.
 
     Args:
         rows: ids of the sentences.
         width: padded length; that of the longest row when None.
-        pad_id: the padding.
     """
     if width is None:
         width = max(map(len, rows), default=0)
-    padded = [list(row) + [pad_id] * (width - len(row)) for row in rows]
+    padded = [list(row) + [PAD] * (width - len(row)) for row in rows]
     return torch.tensor(padded, dtype=torch.int64).view(len(padded), width)
 
 
 def padded_batch(
     pairs: Sequence[IdPair],
-    pad_id: int = PAD,
     widths: tuple[int | None, int | None] = (None, None),
 ) -> Batch:
     """Pad pairs into one batch, all with sources or all without.
 
     Args:
         pairs: ids of the sources and targets.
-        pad_id: the padding.
         widths: padded lengths; those of the longest when None.
 
     Raises:
@@ -208,20 +204,19 @@ def padded_batch(
         raise ConfigError("the batch is empty: give at least one pair.")
     sources, targets = zip(*pairs, strict=True)
     return Batch(
-        None if sources[0] is None else pad_rows(sources, widths[0], pad_id),
-        pad_rows(targets, widths[1], pad_id),
+        None if sources[0] is None else pad_rows(sources, widths[0]),
+        pad_rows(targets, widths[1]),
     )
 
 
 def sorted_batches(
-    sequences: Sequence[Sequence[int]], size: int, pad_id: int = PAD
+    sequences: Sequence[Sequence[int]], size: int
 ) -> Iterator[tuple[list[int], Int[Tensor, "batch length"]]]:
     """Batches of sequences of similar length, for decoding.
 
     Args:
         sequences: source ids.
         size: maximum number of sequences in a batch.
-        pad_id: the padding.
 
     Yields:
         The indices of the batch's sequences in ``sequences``, and the batch.
@@ -229,4 +224,4 @@ def sorted_batches(
     order = sorted(range(len(sequences)), key=lambda i: len(sequences[i]))
     for start in range(0, len(order), size):
         places = order[start : start + size]
-        yield places, pad_rows([sequences[i] for i in places], pad_id=pad_id)
+        yield places, pad_rows([sequences[i] for i in places])

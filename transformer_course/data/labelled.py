@@ -146,7 +146,7 @@ def sentence_polarity() -> LabelledSplits:
     return LabelledSplits(train.mixed(), dev, test, how)
 
 
-def reviews(progress: bool = True) -> LabelledText:
+def reviews() -> LabelledText:
     """All sentences of ``sentence_polarity``, negative ones first.
 
     The file is UTF-8 of Latin-1 of cp1252: a dash is U+0097, which is put
@@ -155,7 +155,7 @@ def reviews(progress: bool = True) -> LabelledText:
     Raises:
         CorpusError: the corpus cannot be had.
     """
-    [path] = fetch("sentence_polarity", progress).values()
+    [path] = fetch("sentence_polarity").values()
     texts: list[str] = []
     labels: list[int] = []
     for label, part in enumerate(("neg", "pos")):
