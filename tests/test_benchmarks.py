@@ -1,5 +1,6 @@
 """The benchmarks: what is compared does the same work."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -28,13 +29,8 @@ def few_pairs(monkeypatch):
         "DECODED_ROWS": 4, "NEW_TOKENS": 5,
     }.items():  # fmt: skip
         monkeypatch.setattr(work, name, value)
-    small = work.config
-
-    def config(**changes):
-        sizes = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_layers": 1}
-        return small(**sizes | changes)
-
-    monkeypatch.setattr(work, "config", config)
+    sizes = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_layers": 1}
+    monkeypatch.setattr(work, "config", partial(work.config, **sizes))
 
 
 @pytest.mark.parametrize("batches", [work.bucketed, work.shuffled])
@@ -53,24 +49,23 @@ def test_the_faster_ways_write_the_same_tokens(beam_size):
     assert all(len(ids) <= work.NEW_TOKENS for ids in plain)
 
 
-@pytest.mark.parametrize("ways", [{}, {"fast": False}])
-def test_a_round_of_ours_learns_from_all_tokens(ways):
-    made = work.bucketed()
-    assert course.training(made, **ways)().done == work.real_tokens(made)
-
-
-def test_a_round_of_torchs_learns_from_all_tokens():
+def learns_from_all(train, **ways) -> bool:
+    """Whether a round of training goes through all tokens of its batches."""
     made = work.shuffled()
-    done = peers.training(peers.Torch, made)().done
-    assert done == work.real_tokens(made)
+    return train(made, **ways)().done == work.real_tokens(made)
+
+
+def test_a_round_of_ours_and_of_torchs_learns_from_all_tokens():
+    assert learns_from_all(course.training)
+    assert learns_from_all(course.training, fast=False)
+    assert learns_from_all(partial(peers.training, peers.Torch))
 
 
 @pytest.mark.parametrize("kind", ["Marian", "Bart"])
 def test_a_round_of_the_librarys_learns_and_writes(kind):
     pytest.importorskip("transformers")
-    made = work.shuffled()
-    done = peers.training(lambda: peers.Library(kind), made)().done
-    assert done == work.real_tokens(made)
+    library = partial(peers.Library, kind)
+    assert learns_from_all(partial(peers.training, library))
     written = peers.decoding(kind, 2)()
     assert written.done == work.SENTENCES
     parallel = peers.decoding(kind, 2, parallel_map)()
@@ -79,9 +74,7 @@ def test_a_round_of_the_librarys_learns_and_writes(kind):
 
 def test_a_round_of_x_transformers_learns_and_writes():
     pytest.importorskip("x_transformers")
-    made = work.shuffled()
-    done = peers.training(peers.XTransformers, made)().done
-    assert done == work.real_tokens(made)
+    assert learns_from_all(partial(peers.training, peers.XTransformers))
     written = peers.greedy_by_x_transformers()().output
     lengths = [len(ids) for ids in written]
     assert lengths == [work.NEW_TOKENS] * work.SENTENCES
