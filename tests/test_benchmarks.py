@@ -1,7 +1,6 @@
 """The benchmarks: what is compared does the same work."""
 
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -87,20 +86,7 @@ def test_ratios_are_those_of_the_same_round():
     assert (found["lowest"], found["ratio"], found["highest"]) == (1, 2, 3)
 
 
-def test_a_processor_is_told_with_its_family(tmp_path):
-    info = tmp_path / "cpuinfo"
-    assert "family" not in timing.processor(info)  # no such file
-    info.write_text("cpu family\t: 25\nmodel\t\t: 17\n\nmodel\t: 3\n", "utf-8")
-    assert timing.processor(info).endswith(", family 25, model 17")
-
-
 def test_nothing_is_timed_beside_other_programs(monkeypatch):
-    lines = iter(["cpu 10 0 0 90 0 0 0 0\n", "cpu 40 0 0 110 0 0 0 0\n"])
-    stat = SimpleNamespace(
-        is_file=lambda: True, read_text=lambda _: next(lines)
-    )
-    monkeypatch.setattr(timing.os, "cpu_count", lambda: 2)
-    assert timing.busy(0.0, stat) == 2 * 30 / 50
     monkeypatch.setattr(timing, "busy", lambda: 1.2)
     assert timing.undisturbed(smoke=True)["load"] == 1.2
     with pytest.raises(CourseError, match="keep 1.2 cores busy"):

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from command_line import assert_error
 from PIL import Image
 from tiny_runs import other
 
@@ -244,8 +243,9 @@ def test_another_size_is_refused_unless_it_shall_be_fitted(
 ):
     path = tmp_path / "photo.png"
     Image.new("RGB", (30, 20), "red").save(path)
-    result = run("classify", trained, path)
-    assert_error(result, "30 × 20 pixels of mode RGB", "--fit")
+    status, _, err = run("classify", trained, path)
+    assert status == 1
+    assert "30 × 20 pixels of mode RGB" in err and "--fit" in err
     status, out, _ = run("classify", trained, path, "--fit")
     assert status == 0 and out.count("\n") == 1
 
@@ -253,8 +253,9 @@ def test_another_size_is_refused_unless_it_shall_be_fitted(
 def test_what_is_no_image_is_one_line(trained, tmp_path, run):
     path = tmp_path / "a.png"
     path.write_bytes(b"\x89PNG\r\n\x1a\n")
-    result = run("classify", trained, path)
-    assert_error(result, "cannot be read as an image")
+    status, out, err = run("classify", trained, path)
+    assert (status, out, err.count("\n")) == (1, "", 2)
+    assert "cannot be read as an image" in err
 
 
 # --- a page that explains ----------------------------------------------------
