@@ -48,9 +48,6 @@ def test_each_way_to_cut_off_leaves_the_likeliest_at_its_extreme(chat):
     [
         ("--max-length", 0),
         ("--seed", -1),
-        ("--temperature", -1),
-        ("--top-k", -1),
-        ("--top-p", 0),
         ("--min-p", 2),
     ],
 )

@@ -235,9 +235,7 @@ def test_verdicts_stay_with_the_text_that_they_are_about():
 
 
 def test_both_neighbours_say_more_than_the_left_one_and_that_than_none():
-    rows = (
-        ["a x b".split()] * 2 + ["a y c".split()] * 3 + ["d z e".split()] * 9
-    )
+    rows = [*["axb"] * 2, *["ayc"] * 3, *["dze"] * 9]
     counts = Neighbours(rows)
     assert counts.guess("a", "b") == "x"
     assert counts.guess("a", "never") == "y"
