@@ -213,12 +213,6 @@ def looked_into():
     return [*maps.values(), relevance]
 
 
-def test_attention_can_be_looked_into(gpu):
-    for here, there in zip(*on_both(gpu, looked_into), strict=True):
-        assert there.is_cuda
-        close(here, there.cpu())
-
-
 def trained():
     """A step of a model with LoRA, and of one without."""
     found = []
@@ -234,8 +228,9 @@ def trained():
     return found
 
 
-def test_training_steps_are_those_of_the_cpu(gpu):
-    for here, there in zip(*on_both(gpu, trained), strict=True):
+@pytest.mark.parametrize("work", [looked_into, trained])
+def test_looks_and_training_steps_are_those_of_the_cpu(gpu, work):
+    for here, there in zip(*on_both(gpu, work), strict=True):
         assert there.is_cuda
         close(here, there.cpu(), 1e-4)
 
