@@ -84,6 +84,7 @@ def test_a_turn_reads_what_is_new_and_answers_as_if_it_read_all():
         answer = kept.answer(said, quiet, 9, top_k=1)
         again.server.drop()  # which forgets all
         assert answer == again.answer(said, quiet, 9, top_k=1)
+        assert answer in TOKENIZER.decode(kept.ids[-1])
         if calls:  # the end of its answer, the question, its own beginning
             said = message_ids(TOKENIZER, kept.messages[-2])
             new = "x<|im_end|>\n", "<|im_start|>assistant\n"
