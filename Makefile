@@ -320,8 +320,7 @@ test-device: $(INSTALLED) ## the same on a pretended GPU, which refuses to mix
 
 .PHONY: test-experiments
 test-experiments: $(INSTALLED) ## make a little of every experiment, not a sample
-	$(PYTEST) -n $(WORKERS) --dist load --all tests/test_experiments*.py \
-		tests/test_store.py
+	$(PYTEST) -n $(WORKERS) --dist load --all tests/test_experiments*.py
 
 # As on a reader's machine: without a mirror of the corpora, with an empty
 # cache, and with the kernels of another processor, on which a model trained

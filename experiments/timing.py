@@ -104,12 +104,13 @@ def undisturbed(smoke: bool = False) -> dict[str, Any]:
     return found
 
 
-def busy(seconds: float = 0.15, stat: Path = Path("/proc/stat")) -> float:
+def busy() -> float:
     """Cores that are busy while this process waits for a moment.
 
     On Linux; elsewhere the load average, which also counts what this process
     has just done.
     """
+    stat = Path("/proc/stat")
 
     def used() -> tuple[int, int]:
         first = stat.read_text("utf-8").partition("\n")[0]
@@ -120,22 +121,23 @@ def busy(seconds: float = 0.15, stat: Path = Path("/proc/stat")) -> float:
     if not stat.is_file():
         return os.getloadavg()[0]
     (before, start) = used()
-    time.sleep(seconds)
+    time.sleep(0.15)
     (after, end) = used()
     return (os.cpu_count() or 1) * (after - before) / max(1, end - start)
 
 
-def processor(info: Path = Path("/proc/cpuinfo")) -> str:
+def processor() -> str:
     """Its name, and on Linux family and model, for one name may mean several.
 
     Two machines that both said "AMD EPYC" differed by a factor of two.
     """
     name = torch.cpu.get_capabilities().get("cpu_name") or "unknown"
     try:
-        first, _, _ = info.read_text("utf-8").partition("\n\n")
+        text = Path("/proc/cpuinfo").read_text("utf-8")
     except OSError:
         return name
-    pairs = (line.partition(":") for line in first.splitlines())
+    first = text.partition("\n\n")[0].splitlines()
+    pairs = (line.partition(":") for line in first)
     fields = {key.strip(): value.strip() for key, _, value in pairs}
     known = {"family": fields.get("cpu family"), "model": fields.get("model")}
     return ", ".join([name, *(f"{k} {v}" for k, v in known.items() if v)])

@@ -1,6 +1,6 @@
 """The benchmarks: what is compared does the same work."""
 
-from types import SimpleNamespace
+from functools import partial
 
 import pytest
 import torch
@@ -28,13 +28,8 @@ def few_pairs(monkeypatch):
         "DECODED_ROWS": 4, "NEW_TOKENS": 5,
     }.items():  # fmt: skip
         monkeypatch.setattr(work, name, value)
-    small = work.config
-
-    def config(**changes):
-        sizes = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_layers": 1}
-        return small(**sizes | changes)
-
-    monkeypatch.setattr(work, "config", config)
+    sizes = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_layers": 1}
+    monkeypatch.setattr(work, "config", partial(work.config, **sizes))
 
 
 @pytest.mark.parametrize("batches", [work.bucketed, work.shuffled])
@@ -53,24 +48,23 @@ def test_the_faster_ways_write_the_same_tokens(beam_size):
     assert all(len(ids) <= work.NEW_TOKENS for ids in plain)
 
 
-@pytest.mark.parametrize("ways", [{}, {"fast": False}])
-def test_a_round_of_ours_learns_from_all_tokens(ways):
-    made = work.bucketed()
-    assert course.training(made, **ways)().done == work.real_tokens(made)
-
-
-def test_a_round_of_torchs_learns_from_all_tokens():
+def learns_from_all(train, **ways) -> bool:
+    """Whether a round of training goes through all tokens of its batches."""
     made = work.shuffled()
-    done = peers.training(peers.Torch, made)().done
-    assert done == work.real_tokens(made)
+    return train(made, **ways)().done == work.real_tokens(made)
+
+
+def test_a_round_of_ours_and_of_torchs_learns_from_all_tokens():
+    assert learns_from_all(course.training)
+    assert learns_from_all(course.training, fast=False)
+    assert learns_from_all(partial(peers.training, peers.Torch))
 
 
 @pytest.mark.parametrize("kind", ["Marian", "Bart"])
 def test_a_round_of_the_librarys_learns_and_writes(kind):
     pytest.importorskip("transformers")
-    made = work.shuffled()
-    done = peers.training(lambda: peers.Library(kind), made)().done
-    assert done == work.real_tokens(made)
+    library = partial(peers.Library, kind)
+    assert learns_from_all(partial(peers.training, library))
     written = peers.decoding(kind, 2)()
     assert written.done == work.SENTENCES
     parallel = peers.decoding(kind, 2, parallel_map)()
@@ -79,9 +73,7 @@ def test_a_round_of_the_librarys_learns_and_writes(kind):
 
 def test_a_round_of_x_transformers_learns_and_writes():
     pytest.importorskip("x_transformers")
-    made = work.shuffled()
-    done = peers.training(peers.XTransformers, made)().done
-    assert done == work.real_tokens(made)
+    assert learns_from_all(partial(peers.training, peers.XTransformers))
     written = peers.greedy_by_x_transformers()().output
     lengths = [len(ids) for ids in written]
     assert lengths == [work.NEW_TOKENS] * work.SENTENCES
@@ -94,20 +86,7 @@ def test_ratios_are_those_of_the_same_round():
     assert (found["lowest"], found["ratio"], found["highest"]) == (1, 2, 3)
 
 
-def test_a_processor_is_told_with_its_family(tmp_path):
-    info = tmp_path / "cpuinfo"
-    assert "family" not in timing.processor(info)  # no such file
-    info.write_text("cpu family\t: 25\nmodel\t\t: 17\n\nmodel\t: 3\n", "utf-8")
-    assert timing.processor(info).endswith(", family 25, model 17")
-
-
 def test_nothing_is_timed_beside_other_programs(monkeypatch):
-    lines = iter(["cpu 10 0 0 90 0 0 0 0\n", "cpu 40 0 0 110 0 0 0 0\n"])
-    stat = SimpleNamespace(
-        is_file=lambda: True, read_text=lambda _: next(lines)
-    )
-    monkeypatch.setattr(timing.os, "cpu_count", lambda: 2)
-    assert timing.busy(0.0, stat) == 2 * 30 / 50
     monkeypatch.setattr(timing, "busy", lambda: 1.2)
     assert timing.undisturbed(smoke=True)["load"] == 1.2
     with pytest.raises(CourseError, match="keep 1.2 cores busy"):

@@ -22,15 +22,22 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TOKENIZER = ByteBPE([*SPECIAL, *byte_signs()], [], SPECIAL)
 
 
+def talker(max_length: int = 999) -> TrainedModel:
+    model = tiny_modern(vocab_size=TOKENIZER.vocab_size, max_length=max_length)
+    return TrainedModel(Path("tiny"), model, TOKENIZER, None, {})
+
+
 def talk(max_length: int) -> Conversation:
     """With a model that writes on and on."""
-    model = tiny_modern(vocab_size=TOKENIZER.vocab_size, max_length=max_length)
-    never = torch.tensor([EOS])
-    model.to_logits.register_forward_hook(
+    used, never = talker(max_length), torch.tensor([EOS])
+    used.model.to_logits.register_forward_hook(
         lambda _, __, logits: logits.index_fill(-1, never, -torch.inf)
     )
-    used = TrainedModel(Path("tiny"), model, TOKENIZER, None, {})
     return Conversation(used, "be brief")
+
+
+def quiet(text: str) -> None:
+    """Where an answer goes that nobody reads."""
 
 
 def read_by(model) -> list[int]:
@@ -48,11 +55,11 @@ def asked(said: str) -> int:
     return len(TOKENIZER.encode(chat_text(messages)))
 
 
-@pytest.mark.parametrize(("room", "length"), [(30, 8), (8, 8), (7, 8), (1, 8)])
+@pytest.mark.parametrize(("room", "length"), [(8, 8), (7, 8), (1, 8)])
 def test_an_answer_ends_with_its_length_or_the_models_context(room, length):
     conversation = talk(max_length=asked("hello") + room)
     read = read_by(conversation.used.model)
-    conversation.answer("hello", lambda text: None, length)
+    conversation.answer("hello", quiet, length)
     assert conversation.cut
     wanted = min(room, length)
     # the last token is written, and read by nobody
@@ -63,14 +70,10 @@ def test_an_answer_ends_with_its_length_or_the_models_context(room, length):
 def test_a_message_without_room_is_refused_and_the_conversation_goes_on():
     conversation = talk(max_length=asked("hello"))
     with pytest.raises(TooLong, match="but the model reads"):
-        conversation.answer("hello", lambda text: None, 20)
+        conversation.answer("hello", quiet, 20)
     assert conversation.messages == [Message("system", "be brief")]
-    conversation.answer("hell", lambda text: None, 20)
+    conversation.answer("hell", quiet, 20)
     assert len(conversation.messages) == 3
-
-
-def quiet(text: str) -> None:
-    """Where an answer goes that nobody reads."""
 
 
 def test_a_turn_reads_what_is_new_and_answers_as_if_it_read_all():
@@ -81,6 +84,7 @@ def test_a_turn_reads_what_is_new_and_answers_as_if_it_read_all():
         answer = kept.answer(said, quiet, 9, top_k=1)
         again.server.drop()  # which forgets all
         assert answer == again.answer(said, quiet, 9, top_k=1)
+        assert answer in TOKENIZER.decode(kept.ids[-1])
         if calls:  # the end of its answer, the question, its own beginning
             said = message_ids(TOKENIZER, kept.messages[-2])
             new = "x<|im_end|>\n", "<|im_start|>assistant\n"
@@ -88,15 +92,21 @@ def test_a_turn_reads_what_is_new_and_answers_as_if_it_read_all():
             assert 0 <= read[calls] - (new + len(said)) < BLOCK
 
 
-def test_an_interrupted_turn_leaves_keys_that_are_right():
+def test_an_interrupted_turn_leaves_what_was_written_and_keys_that_are_right():
     kept, again = talk(max_length=500), talk(max_length=500)
+    said: list[str] = []
 
-    def stop(text: str) -> None:
-        raise KeyboardInterrupt
+    def say(text: str) -> None:
+        said.append(text)
+        if len(said) == 4:
+            raise KeyboardInterrupt
 
     for conversation in (kept, again):
+        said.clear()
         with pytest.raises(KeyboardInterrupt):
-            conversation.answer("hello", stop, 9, top_k=1)
+            conversation.answer("hello", say, 20, top_k=1)
+        written = Message("assistant", "".join(said))
+        assert conversation.messages[-1] == written
     again.server.drop()
     answers = [one.answer("go on", quiet, 9, top_k=1) for one in (kept, again)]
     assert answers[0] == answers[1]
@@ -134,18 +144,3 @@ def test_special_tokens_that_someone_types_are_plain_text(said):
     ids = [i for one in plain for i in message_ids(TOKENIZER, one)]
     answer = TOKENIZER.encode("<|im_start|>assistant\n")
     assert ids + answer == TOKENIZER.encode(chat_text(plain))
-
-
-def test_what_was_written_before_an_interruption_counts():
-    conversation = talk(max_length=500)
-    said: list[str] = []
-
-    def say(text: str) -> None:
-        said.append(text)
-        if len(said) == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        conversation.answer("hello", say, 20)
-    written = Message("assistant", "".join(said))
-    assert conversation.messages[-1] == written

@@ -25,7 +25,6 @@ from tiny import (
 
 from transformer_course.checkpoints import checkpoint
 from transformer_course.cli import main, texts
-from transformer_course.cli.commands import COMMANDS
 from transformer_course.cli.lines import chunks
 from transformer_course.data import download, plain
 from transformer_course.data.corpora import CORPORA, Corpus
@@ -60,36 +59,24 @@ def tokenizer() -> Tokenizer:
 def models(tmp_path_factory, tokenizer):
     """Untrained models of all that commands read, each in a folder."""
     folder = tmp_path_factory.mktemp("models")
-    text = tiny_splits().train.src
-    masked = Tokenizer.train(text, 100, "word", masked=True)
+    masked = Tokenizer.train(tiny_splits().train.src, 100, "word", masked=True)
     vocab = {"vocab_size": tokenizer.vocab_size}
     sizes = SIZES | vocab | {"n_layers": 1, "max_length": 12}
-    hidden = sizes | {"vocab_size": masked.vocab_size}
-    changes = {"max_length": 12, "position": "learned", "tied": False}
-    vit = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
-    made = {
-        "translator": (
-            decided(tiny_transformer(**vocab | changes)),
-            DETAILS,
-        ),
-        "gru": (decided(tiny_gru(**vocab)), DETAILS),
-        "language-model": (tiny_language_model(**vocab), DETAILS),
-        "classifier": (
-            checkpoint.build(TextClassifierConfig(**sizes)),
-            ENGLISH | {"corpus": "sentence_polarity"},
-        ),
-        "bert": (
-            checkpoint.build(BertConfig(**hidden)),
-            ENGLISH | {"corpus": "authors", "task": "pre_training"},
-        ),
-        "images": (
-            checkpoint.build(VisionConfig(**vit)),
-            {"corpus": "digits"},
-        ),
-    }
-    for name, (one, details) in made.items():
-        its = {"images": None, "bert": masked}.get(name, tokenizer)
-        checkpoint.save(folder / name, one, its, details)
+    ending = {"position": "learned", "max_length": 12, "tied": False}
+    hidden = BertConfig(**sizes | {"vocab_size": masked.vocab_size})
+    vit = VisionConfig(d_model=16, n_heads=2, d_ff=32, n_layers=1)
+
+    def keep(name, model, details, its=tokenizer):
+        checkpoint.save(folder / name, model, its, details)
+
+    keep("translator", decided(tiny_transformer(**vocab, **ending)), DETAILS)
+    keep("gru", decided(tiny_gru(**vocab)), DETAILS)
+    keep("language-model", tiny_language_model(**vocab), DETAILS)
+    classifier = checkpoint.build(TextClassifierConfig(**sizes))
+    keep("classifier", classifier, ENGLISH | {"corpus": "sentence_polarity"})
+    texts = ENGLISH | {"corpus": "authors", "task": "pre_training"}
+    keep("bert", checkpoint.build(hidden), texts, masked)
+    keep("images", checkpoint.build(vit), {"corpus": "digits"}, None)
     return folder
 
 
@@ -144,14 +131,6 @@ def test_scored_translations_end_at_max_length(run, model, scored):
     assert "8 of 8 translations were cut off" in out
 
 
-def test_translate_gives_a_line_for_a_line(run, model, file):
-    status, out, err = run("translate", model, file)
-    lines = out.split("\n")
-    assert (status, err) == (0, "")
-    assert len(lines) == 5 and lines[-1] == ""
-    assert [bool(line) for line in lines[:-1]] == [True, False, True, True]
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -165,6 +144,8 @@ def test_a_file_and_standard_input_give_the_same(
     run, stdin, model, file, tmp_path, content
 ):
     expected = run("translate", model, file)
+    lines = expected[1].split("\n")
+    assert [bool(line) for line in lines] == [True, False, True, True, False]
     file.write_bytes(content.encode())
     assert run("translate", model, file) == expected
     stdin(content.encode())
@@ -174,33 +155,14 @@ def test_a_file_and_standard_input_give_the_same(
     assert output.read_text("utf-8") == expected[1]
 
 
-@pytest.mark.parametrize("content", ["", "\n\n"])
-def test_nothing_to_translate_gives_as_many_empty_lines(
-    run, model, file, content
-):
-    file.write_text(content)
-    assert run("translate", model, file) == (0, content, "")
-
-
-def test_many_lines_keep_their_order(run, model, file):
-    """More than are read at a time."""
-    file.write_text("red cat\nold dog\n\n" * 25)
-    _, out, _ = run("translate", model, file)
-    lines = out.split("\n")[:-1]
-    assert lines == lines[:3] * 25
-    assert lines[0] != lines[1]
-
-
-@pytest.mark.parametrize(
-    ("src", "tgt"), [("de", "en"), ("en", "de"), ("fr", "deu")]
-)
+@pytest.mark.parametrize("src", ["en", "fr"])
 def test_words_of_languages_without_rules_are_read_as_they_stand(
-    run, here, file, src, tgt
+    run, here, file, src
 ):
     files = {"corpus": "files", "files": ["a", "b"], "spaced": True}
     path = here / "translator" / "config.json"
     header = json.loads(path.read_text("utf-8"))
-    header["details"] |= files | {"src": src, "tgt": tgt}
+    header["details"] |= files | {"src": src, "tgt": "deu"}
     path.write_text(json.dumps(header), "utf-8")
     file.write_text("red cat .\n")
     status, out, err = run("translate", "translator", file)
@@ -209,25 +171,19 @@ def test_words_of_languages_without_rules_are_read_as_they_stand(
     assert run("translate", "translator", file, "--as-is")[::2] == (0, "")
 
 
-def test_a_long_line_is_cut_off_with_a_warning(run, model, file):
-    file.write_text("red cat\n" + "old dog " * 30 + "\nfish\n")
+def test_a_long_line_and_words_never_seen_are_warnings(run, model, file):
+    long = "old dog " * 30
+    file.write_text(f"cat\n鬱 wombat cat\n\u200b\n{long}\n", "utf-8")
     status, out, err = run("translate", model, file)
-    assert (status, out.count("\n"), err.count("\n")) == (0, 3, 1)
-    assert "warning: line 2 is longer than 12 tokens" in err
-    status, _, err = run("generate", model, "old dog " * 30)
-    assert status == 0 and "longer than 12 tokens" in err
-
-
-def test_what_the_model_has_never_seen_is_a_warning(run, model, file):
-    file.write_text("cat\n鬱 wombat cat\n\u200b\n", encoding="utf-8")
-    status, out, err = run("translate", model, file)
-    assert (status, out.count("\n")) == (0, 3)
-    second, third = err.splitlines()
+    assert (status, out.count("\n")) == (0, 4)
+    second, third, fourth = sorted(err.splitlines())
     assert "warning: line 2 " in second
     assert "'鬱', 'wombat'" in second and "cat" not in second
     assert "warning: line 3 " in third and "'\\u200b'" in third
-    status, _, err = run("generate", model, "red wombat", "--count", 1)
-    assert status == 0 and "'wombat'" in err
+    assert "warning: line 4 is longer than 12 tokens" in fourth
+    for prompt, told in ((long, "longer than 12"), ("wombat", "'wombat'")):
+        status, _, err = run("generate", model, prompt, "--count", 1)
+        assert status == 0 and told in err
 
 
 def test_text_that_is_not_utf8_names_the_byte(
@@ -322,12 +278,8 @@ def test_the_n_best_are_written_with_rank_and_scores(run, model, file):
     numbers, ranks, scores, log_probs, texts = zip(*rows(out), strict=True)
     assert numbers == tuple("1112333444")  # line 2 is empty
     assert ranks == tuple("1231123123")
-    first = [t for t, r in zip(texts, ranks, strict=True) if r == "1"]
-    assert first == best.splitlines()
-    assert len(set(texts)) > 4
-    for i in (0, 4, 7):
-        values = [float(s) for s in scores[i : i + 3]]
-        assert values == sorted(values, reverse=True)
+    assert [texts[i] for i in (0, 3, 4, 7)] == best.splitlines()
+    assert len(set(texts)) > 4 and float(scores[0]) > float(scores[1])
     for score, log_prob in zip(scores, log_probs, strict=True):
         assert float(log_prob) <= float(score) <= 0
     file.write_text("red cat\n" * 70)  # more lines than are read at a time
@@ -352,26 +304,22 @@ def test_several_models_translate_together(run, models, tokenizer, file):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("make", "text", "tgt", "words"),
     [
-        ({"tokenizer": "other"}, ("other pieces", "one tokenizer")),
-        ({"tgt": "en"}, ("tgt 'en'", "'ja'")),
-        ({"kind": tiny_language_model}, ("language_modelling", "the same")),
+        (tiny_transformer, "a b", "ja", ("other pieces", "one tokenizer")),
+        (tiny_transformer, "", "en", ("tgt 'en'", "'ja'")),
+        (tiny_language_model, "", "ja", ("language_modelling", "the same")),
     ],
 )
 def test_models_that_cannot_work_together_are_named(
-    run, model, tokenizer, tmp_path, file, change, words
+    run, model, tokenizer, tmp_path, make, text, tgt, words
 ):
-    details = DETAILS | {k: v for k, v in change.items() if k == "tgt"}
-    if "tokenizer" in change:
-        tokenizer = Tokenizer.train(["a b c d e f g h"] * 9, 12, "word")
-    make = change.get("kind", tiny_transformer)
-    other = tmp_path / "other"
-    made = make(vocab_size=tokenizer.vocab_size)
-    checkpoint.save(other, made, tokenizer, details)
-    result = run("translate", model, file, "--with", other)
+    if text:
+        tokenizer = Tokenizer.train([text] * 9, 12, "char")
+    other, made = tmp_path / "other", make(vocab_size=tokenizer.vocab_size)
+    checkpoint.save(other, made, tokenizer, DETAILS | {"tgt": tgt})
+    result = run("score", model, "--with", other)
     assert_error(result, *words, str(other))
-    assert_error(run("score", model, "--with", other), *words, str(other))
 
 
 def test_ctrl_c_at_the_keyboard_is_no_traceback(run, model, monkeypatch):
@@ -432,21 +380,6 @@ def test_predictions_that_are_no_numbers_are_refused(run, here, name, command):
     content = save(huge)
     (folder / "model.safetensors").write_bytes(content)
     assert_error(run(*command.split()), "not numbers", "earlier checkpoint")
-
-
-@pytest.mark.parametrize(
-    ("command", "option"),
-    [
-        ("classify classifier text", "--as-is"),
-        ("classify images image.png", "--device cpu"),
-        ("fill bert [MASK]", "--device cpu"),
-    ],
-)
-def test_what_an_option_leaves_as_it_is(run, here, command, option):
-    """Words that are cut already; a processor that is there."""
-    status, out, err = run(*command.split(), *option.split())
-    assert status == 0, err
-    assert out == run(*command.split())[1]
 
 
 @pytest.mark.parametrize(
@@ -599,14 +532,13 @@ def test_an_argument_that_is_not_utf8_is_one_line(run, here, command):
 @pytest.mark.parametrize(
     ("command", "option", "values"),
     [
-        ("translate", "--alpha", ["1000", "nan", "inf"]),
-        ("translate", "--beam-size", ["0", "201", 10**30]),
+        ("translate", "--alpha", ["1000", "nan"]),
+        ("translate", "--beam-size", ["0", 10**30]),
         ("translate", "--n-best", ["-1", "6"]),
         ("translate", "--device", ["abacus", "cpu:7", "cuda:x"]),
         ("generate", "--temperature", ["0", "nan", "1e-40"]),
-        ("generate", "--top-p", ["0", "1.1", "nan"]),
-        ("generate", "--top-k", ["-1"]),
-        ("generate", "--seed", ["-1", 10**30]),
+        ("generate", "--top-p", ["1.1"]),
+        ("generate", "--seed", ["-1"]),
         ("generate", "--count", ["0"]),
         ("generate", "--max-length", ["0", 10**30]),
     ],
@@ -696,12 +628,6 @@ def two_files(tmp_path):
     return written, right
 
 
-def test_files_that_agree_score_100(run, two_files):
-    status, out, err = run("score-files", *two_files)
-    assert (status, err) == (0, "")
-    assert "BLEU 100.00" in out and "chrF 100.00" in out
-
-
 @pytest.mark.parametrize("joined", [0, 1])
 def test_one_file_without_spaces_is_a_warning(run, two_files, joined):
     for path in two_files:
@@ -714,7 +640,8 @@ def test_one_file_without_spaces_is_a_warning(run, two_files, joined):
     assert ("hypotheses", "references")[joined] in err
     assert "--as-is" in err and "--tokenize char" in err
     status, out, err = run("score-files", *two_files, "--tokenize", "char")
-    assert (status, err) == (0, "") and "BLEU 100.00" in out
+    assert (status, err) == (0, "")
+    assert "BLEU 100.00" in out and "chrF 100.00" in out
 
 
 @pytest.mark.parametrize(
@@ -736,46 +663,34 @@ def test_files_that_cannot_be_scored(run, two_files, content, words):
 # --- data -------------------------------------------------------------------
 
 
-@pytest.fixture
-def mirror(tmp_path, monkeypatch):
-    """A mirror with one corpus whole, one in part, and no network."""
-    monkeypatch.setenv("TRANSFORMER_COURSE_MIRROR", str(tmp_path / "mirror"))
-    monkeypatch.setenv("TRANSFORMER_COURSE_CACHE", str(tmp_path / "cache"))
-    files = {f"{letter}.txt": letter.encode() for letter in "abc"}
-    entries = [
-        CorpusFile(name, "", hashlib.sha256(text).hexdigest(), len(text))
-        for name, text in files.items()
-    ]
-    corpora = [
-        ManifestEntry("whole", "free", "All of it", (entries[0],)),
-        ManifestEntry("partial", "free", "Half of it", tuple(entries[1:])),
-    ]
-    monkeypatch.setattr(
-        download, "entries", lambda: {c.name: c for c in corpora}
+def test_corpora_are_listed_fetched_and_verified(run, tmp_path, monkeypatch):
+    for name in ("MIRROR", "CACHE"):
+        folder = str(tmp_path / name)
+        monkeypatch.setenv(f"TRANSFORMER_COURSE_{name}", folder)
+    files = tuple(
+        CorpusFile(name, "", hashlib.sha256(name.encode()).hexdigest(), 1)
+        for name in "ab"
     )
-    for one in corpora:
-        monkeypatch.setitem(CORPORA, one.name, Corpus(one.name, ("en",)))
-    (tmp_path / "mirror").mkdir()
-    for name in ("a.txt", "b.txt"):
-        (tmp_path / "mirror" / name).write_bytes(files[name])
-    return tmp_path / "mirror"
-
-
-def test_corpora_are_listed_fetched_and_verified(run, mirror):
+    entry = ManifestEntry("letters", "free", "Some of all", files)
+    monkeypatch.setattr(download, "entries", lambda: {"letters": entry})
+    monkeypatch.setitem(CORPORA, "letters", Corpus("letters", ("en",)))
+    mirror = tmp_path / "MIRROR"
+    mirror.mkdir()
+    (mirror / "a").write_text("a")
     status, out, _ = run("data", "list")
-    assert status == 0 and "grammar: " in out and "whole: " in out
-    assert "2 files, 0.0 MB, 1 here" in out.partition("partial")[2]
-    status, out, _ = run("data", "fetch", "whole")
+    assert status == 0 and "grammar: " in out
+    assert "2 files, 0.0 MB, 1 here" in out.partition("letters")[2]
+    status, out, err = run("data", "verify")
+    assert (status, err) == (0, "") and "1 ok, 1 missing, 0 damaged" in out
+    (mirror / "b").write_text("x")
+    status, out, err = run("data", "verify")
+    assert status == 1 and "1 ok, 0 missing, 1 damaged" in out
+    assert err.count("\n") == 1 and str(mirror / "b") in err
+    (mirror / "b").write_text("b")
+    status, out, _ = run("data", "fetch", "letters")
     assert (status, out.count("\n")) == (0, 1)
-    assert "whole: 1 files, 0.0 MB, 1 here, in " in out and str(mirror) in out
-    status, out, err = run("data", "verify")
-    assert (status, err) == (0, "")
-    assert "partial: 1 ok, 1 missing, 0 damaged" in out
-    (mirror / "a.txt").write_bytes(b"x")
-    status, out, err = run("data", "verify")
-    assert status == 1
-    assert "whole: 0 ok, 0 missing, 1 damaged" in out
-    assert err.count("\n") == 1 and str(mirror / "a.txt") in err
+    assert "letters: 2 files, 0.0 MB, 2 here, in " in out
+    assert str(mirror) in out
 
 
 # --- wrong usage ------------------------------------------------------------
@@ -786,13 +701,8 @@ def test_corpora_are_listed_fetched_and_verified(run, mirror):
     [
         [],
         ["trian"],
-        ["train", "nonsense"],
         ["train", "grammar", "--train.epochs", "many"],
-        ["train", "grammar", "--no-such-option"],
-        ["train", "grammar", "--train.epochs", "two"],
-        ["translate"],
         ["score", "x", "--split", "train"],
-        ["data", "burn"],
     ],
     ids=" ".join,
 )
@@ -800,13 +710,6 @@ def test_wrong_usage_leaves_with_status_2(run, arguments):
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert "--help" in err
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(run, command):
-    status, out, _ = run(command, "--help")
-    assert status == 0
-    assert "usage" in out
 
 
 def test_the_installed_command_is_this_one(run):

@@ -4,28 +4,21 @@ import os
 import pty
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from command_line import assert_error
-from test_modern import tiny_modern
+from test_chat import talker
 
 from course_exercises.path import parts
 from transformer_course.cli import chatting
 from transformer_course.cli.lines import BLOCK
 from transformer_course.console import visible
-from transformer_course.data.byte_bpe import ByteBPE, byte_signs
-from transformer_course.inference.model import TrainedModel
-
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 @pytest.fixture
 def chat(run, stdin, monkeypatch):
     """What the command answers to lines, with these options."""
-    tokenizer = ByteBPE([*SPECIAL, *byte_signs()], [], SPECIAL)
-    model = tiny_modern(vocab_size=tokenizer.vocab_size, max_length=999)
-    used = TrainedModel(Path("tiny"), model, tokenizer, None, {})
+    used = talker()
     monkeypatch.setattr(chatting, "load", lambda path, device: used)
 
     def call(*options, said=b"hello\nand then?\n"):
@@ -55,9 +48,6 @@ def test_each_way_to_cut_off_leaves_the_likeliest_at_its_extreme(chat):
     [
         ("--max-length", 0),
         ("--seed", -1),
-        ("--temperature", -1),
-        ("--top-k", -1),
-        ("--top-p", 0),
         ("--min-p", 2),
     ],
 )

@@ -19,23 +19,19 @@ from transformer_course.cli.commands import COMMANDS
 PAGES = [
     *sorted(BOOK.glob("en/*.md")),
     *sorted(BOOK.glob("en/*.ipynb")),
-    *(ROOT / name for name in ("README.md", "README.ja.md")),
-    *(
-        ROOT / name
-        for name in ("CONTRIBUTING.md", "experiments/results/README.md")
-    ),
+    *sorted(ROOT.glob("README*.md")),
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "experiments/results/README.md",
 ]
 UNITS = BOOK / "en/units.yml"
 BLOCK = re.compile(r"```(?:bash|console|sh)\n(.*?)```", re.DOTALL)
 SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-BEGINS = re.compile(
-    r"(transformer-course|python -m (experiments|tools\.)|python tools/|make)"
-    r"\b"
-)
+PYTHON = r"python -m (experiments|tools\.)|python tools/"
+BEGINS = re.compile(rf"(transformer-course|{PYTHON}|make)\b")
 TORCHRUN = re.compile(r"torchrun .*-m transformer_course\.cli")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 TARGETS = re.findall(r"^([a-z0-9-]+):", MAKEFILE, re.MULTILINE)
-VARIABLES = re.findall(r"\$\(([A-Z_]+)\)|^ifdef (\w+)", MAKEFILE, re.M)
+VARIABLES = re.findall(r"(?:\$\(|^ifdef )([A-Z_]+)\b", MAKEFILE, re.M)
 
 
 def commands_in(text: str) -> Iterator[str]:
@@ -108,10 +104,9 @@ def parse_tool(path: str) -> None:
 
 def parse_make(words: list[str]) -> None:
     """There are such targets and variables."""
-    known = {name for pair in VARIABLES for name in pair}
     for word in words:
         variable, given, _ = word.partition("=")
-        assert variable in (known if given else TARGETS), word
+        assert variable in (VARIABLES if given else TARGETS), word
 
 
 def test_each_command_parses(monkeypatch):

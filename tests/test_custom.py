@@ -6,6 +6,7 @@ import pytest
 import torch
 from test_modern import tiny_modern
 from tiny import close
+from tiny_runs import other, tiny
 from torch.testing import assert_close
 
 from course_exercises.path.parts import solution_text
@@ -22,20 +23,14 @@ from transformer_course.models.custom import (
 from transformer_course.training.presets import PRESETS
 from transformer_course.training.run.training import run
 
-SIZES = {
-    "vocab_size": 12,
-    "d_model": 8,
-    "n_heads": 2,
-    "d_ff": 16,
-    "n_layers": 2,
-}
+SIZES = {"d_model": 8, "n_heads": 2, "d_ff": 16, "n_layers": 2}
 SRC = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]])
 TGT = torch.tensor([[1, 4, 9], [1, 5, 0]])
 
 
-def model_of(code: str = "", **sizes: int) -> CustomTransformer:
+def model_of(code: str = "") -> CustomTransformer:
     torch.manual_seed(0)
-    config = CustomConfig(**SIZES | sizes, code=code or solution_text())
+    config = CustomConfig(12, **SIZES, code=code or solution_text())
     return CustomTransformer(config).eval()
 
 
@@ -52,12 +47,11 @@ def test_it_searches_with_and_without_a_cache_alike():
     assert greedy_search(model, SRC, cached=True) == greedy_search(
         model, SRC, cached=False
     )
-    beams = [
-        beam_search(model, SRC, beam_size=3, cached=cached)
-        for cached in (True, False)
-    ]
-    ids = [[[h.ids for h in one] for one in found] for found in beams]
-    assert ids[0] == ids[1]
+    one, other = (
+        [h.ids for beam in beam_search(model, SRC, cached=c) for h in beam]
+        for c in (True, False)
+    )
+    assert one == other
 
 
 @pytest.mark.parametrize(
@@ -121,32 +115,24 @@ def test_a_checkpoint_holds_the_code_and_says_whose_it_is(tmp_path, capsys):
     file.write_text(solution_text() + "# more\n", "utf-8")
     checkpoint.load(tmp_path / "saved")
     assert "has changed since" in capsys.readouterr().err
-    file.write_bytes("# 犬\n".encode("cp932"))
-    checkpoint.load(tmp_path / "saved")
-    assert "code of its own, which runs now" in capsys.readouterr().err
-    file.unlink()
-    checkpoint.load(tmp_path / "saved")
-    assert "code of its own, which runs now" in capsys.readouterr().err
+    for change in (lambda: file.write_bytes(b"\x8c"), file.unlink):
+        change()
+        checkpoint.load(tmp_path / "saved")
+        assert "code of its own, which runs now" in capsys.readouterr().err
 
 
-def test_a_run_keeps_the_code_and_resumes_with_no_other(tmp_path):
+def test_a_run_keeps_the_code_and_resumes_with_no_other(
+    tmp_path, small_corpus
+):
     file = tmp_path / "my_transformer.py"
     file.write_text(solution_text(), "utf-8")
     experiment = with_file(PRESETS["grammar"], file)
     assert experiment.name == "my-grammar"
     model = CustomConfig(**vars(experiment.model) | SIZES)
-    experiment = dataclasses.replace(
-        experiment,
-        data=dataclasses.replace(experiment.data, train_pairs=40),
-        train=dataclasses.replace(experiment.train, epochs=1, warmup=2),
-        model=dataclasses.replace(model, vocab_size=600),
-    )
+    experiment = dataclasses.replace(tiny(epochs=1), model=model)
     folder = run(experiment, tmp_path / "outputs", quiet=True)
     assert (folder / "my_transformer.py").read_text("utf-8") == model.code
-    changed = dataclasses.replace(
-        experiment,
-        model=dataclasses.replace(experiment.model, code=model.code + "#"),
-    )
+    changed = other(experiment, {"code": model.code + "#"})
     with pytest.raises(ConfigError, match="other code of my_transformer.py"):
         run(changed, tmp_path / "outputs", resume=True, quiet=True)
 

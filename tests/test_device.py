@@ -82,19 +82,6 @@ def test_it_refuses_what_a_gpu_refuses(gpu, work):
         work(here.to("cuda"), here)
 
 
-def test_it_allows_what_a_gpu_allows(gpu):
-    here = torch.tensor([0.0, 1.0, 2.0])
-    there = here.to("cuda")
-    there[here.long()] = there + here[1]  # indices, and a single number
-    assert there.tolist() == [1.0, 2.0, 3.0]
-    assert there.cpu().numpy().sum() == 6
-    assert torch.tensor([there[0], there[1]]).tolist() == [1.0, 2.0]
-    assert (there.device, there.cpu().device.type) == (
-        torch.device("cuda:0"),
-        "cpu",
-    )
-
-
 # --- what a notebook takes for granted ---------------------------------------
 
 
@@ -226,12 +213,6 @@ def looked_into():
     return [*maps.values(), relevance]
 
 
-def test_attention_can_be_looked_into(gpu):
-    for here, there in zip(*on_both(gpu, looked_into), strict=True):
-        assert there.is_cuda
-        close(here, there.cpu())
-
-
 def trained():
     """A step of a model with LoRA, and of one without."""
     found = []
@@ -247,8 +228,9 @@ def trained():
     return found
 
 
-def test_training_steps_are_those_of_the_cpu(gpu):
-    for here, there in zip(*on_both(gpu, trained), strict=True):
+@pytest.mark.parametrize("work", [looked_into, trained])
+def test_looks_and_training_steps_are_those_of_the_cpu(gpu, work):
+    for here, there in zip(*on_both(gpu, work), strict=True):
         assert there.is_cuda
         close(here, there.cpu(), 1e-4)
 

