@@ -10,7 +10,6 @@ from transformer_course.errors import ConfigError
 from transformer_course.models.attention import (
     AdditiveScore,
     GeneralScore,
-    KVCache,
     MultiHeadAttention,
     dot_score,
     fused_attention,
@@ -84,13 +83,6 @@ def test_equals_torchs_attention_and_its_gradients(device, masked):
         gradients_of(ours, inputs), gradients_of(torchs, inputs), strict=True
     ):
         close(one, other)
-
-
-def test_works_without_batch_and_heads():
-    query, key, value = torch.eye(3), torch.eye(3), torch.randn(3, 2)
-    output, weights = scaled_dot_product_attention(query, key, value)
-    close(output, weights @ value)
-    close(weights, (torch.eye(3) / 3**0.5).softmax(dim=-1))
 
 
 def test_a_masked_key_has_no_influence_however_large():
@@ -232,19 +224,6 @@ def test_both_paths_take_a_mask_of_any_dimension(shape, allowed):
     close(attention(x, mask=mask), explicit)
 
 
-def test_double_precision_passes_the_numerical_gradient_check():
-    attention = MultiHeadAttention(4, 2).double()
-    x = torch.randn(1, 3, 4, dtype=torch.double, requires_grad=True)
-    mask = causal_mask(3)
-    assert torch.autograd.gradcheck(lambda y: attention(y, mask=mask), x)
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
-def test_output_keeps_the_type_of_the_model(dtype):
-    attention = MultiHeadAttention(4, 2).to(dtype)
-    assert attention(torch.randn(1, 3, 4, dtype=dtype)).dtype == dtype
-
-
 @pytest.mark.parametrize(
     ("sentences", "shape"),
     [
@@ -288,13 +267,6 @@ def test_an_empty_batch_stays_empty(batch):
     close(attention(query[:batch], memory[:batch]), whole[:batch])
 
 
-@pytest.mark.parametrize(("rows", "sources"), [(3, 2), (4, 8), (2, 3), (6, 4)])
-def test_rows_that_cannot_share_a_memory_evenly_are_refused(rows, sources):
-    query, memory = torch.randn(rows, 4, 8), torch.randn(sources, 5, 8)
-    with pytest.raises(ConfigError, match=f"{rows}, .* {sources}: expected"):
-        MultiHeadAttention(8, 2)(query, memory)
-
-
 def test_dropout_acts_in_training_only_and_on_the_weights():
     torch.manual_seed(0)
     attention = MultiHeadAttention(12, 3, dropout=0.5)
@@ -311,51 +283,3 @@ def test_dropout_acts_in_training_only_and_on_the_weights():
 def test_heads_that_do_not_divide_the_width_are_refused(n_heads):
     with pytest.raises(ConfigError, match=f"d_model 12.*{n_heads} heads"):
         MultiHeadAttention(12, n_heads)
-
-
-# --- cache ------------------------------------------------------------------
-
-
-@on_each_device
-@pytest.mark.parametrize("rotary", [False, True])
-@pytest.mark.parametrize("steps", [[1] * QUERIES, [3, 2], [1, 4]])
-def test_token_by_token_with_a_cache_equals_all_at_once(device, rotary, steps):
-    turn = RotaryPosition(4) if rotary else None
-    attention = MultiHeadAttention(12, 3, rotary=turn).to(device)
-    x = torch.randn(BATCH, QUERIES, 12, device=device)
-    full = causal_mask(QUERIES, x.device)
-    cache, outputs, start = KVCache(), [], 0
-    for size in steps:
-        end = start + size
-        part = attention(
-            x[:, start:end], mask=full[:, :, start:end, :end], cache=cache
-        )
-        outputs.append(part)
-        start = end
-    assert cache.length == QUERIES
-    close(torch.cat(outputs, dim=1), attention(x, mask=full))
-
-
-def test_cache_projects_a_memory_once():
-    attention = MultiHeadAttention(12, 3)
-    memory = torch.randn(BATCH, KEYS, 12)
-    cache = KVCache()
-    first = attention(torch.randn(BATCH, 1, 12), memory, cache=cache)
-    kept = cache.key
-    query = torch.randn(BATCH, 1, 12)
-    second = attention(query, memory, cache=cache)
-    assert cache.key is kept
-    assert cache.length == KEYS
-    close(second, attention(query, memory))
-    assert first.shape == second.shape
-
-
-def test_cache_select_keeps_rows_in_the_order_named():
-    cache = KVCache()
-    cache.select(torch.tensor([0]))  # an empty cache has no rows to keep
-    assert cache.length == 0
-    key = torch.randn(BATCH, HEADS, KEYS, WIDTH)
-    cache.extend(key, -key)
-    cache.select(torch.tensor([2, 0]))
-    assert torch.equal(cache.key, key[[2, 0]])
-    assert torch.equal(cache.value, -key[[2, 0]])

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from test_modern import tiny_modern
 from tiny import (
     close,
     random_ids,
@@ -28,18 +29,7 @@ from transformer_course.interpretation.hooks import (
     patch_weights,
     record,
 )
-from transformer_course.models.modern import ModernLanguageModel
-from transformer_course.models.modern_config import ModernConfig
 
-MODERN = {
-    "vocab_size": 50,
-    "d_model": 16,
-    "n_heads": 4,
-    "n_kv_heads": 2,
-    "d_ff": 32,
-    "n_layers": 2,
-    "window": 3,
-}
 CROSS = "decoder.layers.1.cross_attention"
 
 
@@ -59,33 +49,16 @@ def hooks_of(model):
     ]
 
 
-def test_the_record_is_of_this_call():
-    model = tiny_transformer()
-    src, tgt = inputs()
-    given, gave = record(model, src, tgt)
-    assert given[""] == (src, tgt)
-    close(gave[""], model(src, tgt))
-    close(gave["encoder"], model.encode(src))
-    assert {name for name, _ in model.named_modules()} >= set(gave)
-
-
-def test_a_part_called_again_gives_the_recorded_output():
-    model = tiny_transformer()
-    given, gave = record(model, *inputs())
+def test_a_record_is_of_this_call_and_leaves_nothing_behind():
+    model, asked = tiny_transformer(), inputs()
+    given, gave = record(model, *asked)
+    assert given[""] == asked and not gave[""].requires_grad
+    close(gave[""], model(*asked))
+    close(gave["encoder"], model.encode(asked[0]))
+    close(given[CROSS][1], gave["encoder"])
     for name, part in model.named_modules():
         if name.endswith("feed_forward"):
             close(part(*given[name]), gave[name])
-    name = "decoder.layers.1.cross_attention"
-    query, memory = given[name]
-    close(memory, gave["encoder"])
-    assert gave[name].shape == query.shape
-
-
-def test_record_leaves_no_hook_and_no_gradient():
-    model = tiny_transformer().train()
-    _, gave = record(model, *inputs())
-    assert not gave[""].requires_grad
-    assert model.training
     assert not hooks_of(model)
 
 
@@ -125,8 +98,7 @@ def test_maps_are_those_of_the_layers_and_hide_padding_and_the_future():
 
 @pytest.mark.parametrize("sinks", [False, True])
 def test_maps_of_a_decoder_of_today_give_its_own_outputs(sinks):
-    torch.manual_seed(0)
-    model = ModernLanguageModel(ModernConfig(**MODERN, sinks=sinks)).eval()
+    model = tiny_modern(n_layers=2, window=3, sinks=sinks)
     ids = random_ids(2, 7, seed=1)
     given, gave = record(model, ids)
     maps = attention_maps(model, ids)
@@ -170,22 +142,6 @@ def test_other_weights_mix_the_values():
     with patch_heads(model, zeros):
         close(model(*inputs()), without, tolerance=1e-4)
     close(model(*inputs()), before)
-
-
-def test_a_head_is_a_term_of_the_sum():
-    """Removing it takes its part of the layer's output, and no more."""
-    model = tiny_transformer()
-    part = model.encoder.layers[0].self_attention
-    x = torch.randn(2, 5, 16)
-    outputs = []
-    name = "encoder.layers.0.self_attention"
-    for gone in ([], [0], [1], [0, 1]):
-        others = {Head(name, number): 0.0 for number in gone}
-        with patch_heads(model, others):
-            outputs.append(part(x))
-    whole, first, second, nothing = outputs
-    close(first + second, whole + nothing, tolerance=1e-4)
-    close(nothing, torch.zeros_like(nothing))
 
 
 def test_its_own_output_changes_nothing_and_that_of_another_input_does():

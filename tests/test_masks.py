@@ -5,7 +5,6 @@ from tiny import on_each_device
 
 from transformer_course.models.masks import (
     causal_mask,
-    open_empty_rows,
     padding_mask,
 )
 
@@ -34,21 +33,3 @@ def test_causal_mask_lets_token_i_see_tokens_0_to_i(device):
     for query in range(4):
         for key in range(4):
             assert bool(mask[0, 0, query, key]) == (key <= query)
-
-
-def test_masks_join_with_and():
-    ids = torch.tensor([[5, 6, 0]])
-    joined = causal_mask(3) & padding_mask(ids)
-    assert joined.shape == (1, 1, 3, 3)
-    assert joined[0, 0].tolist() == [
-        [True, False, False],
-        [True, True, False],
-        [True, True, False],
-    ]
-
-
-def test_open_empty_rows_opens_only_rows_that_may_attend_nowhere():
-    mask = torch.tensor([[True, False], [False, False]])
-    opened, reachable = open_empty_rows(mask)
-    assert opened.tolist() == [[True, False], [True, True]]
-    assert reachable.tolist() == [[True], [False]]

@@ -59,14 +59,6 @@ def test_three_discounts_are_those_of_chen_and_goodman():
         assert model.probability([], token) == pytest.approx(kept + rest / 10)
 
 
-def test_a_longer_context_helps_on_text_that_is_learned():
-    nll = [
-        sum(KneserNey(TEXTS, order, len(WORDS)).nll(t) for t in TEXTS)
-        for order in (1, 2, 3)
-    ]
-    assert nll == sorted(nll, reverse=True)
-
-
 def test_the_nll_is_that_of_token_after_token():
     model = KneserNey(TEXTS, 3, len(WORDS))
     text = TEXTS[0]

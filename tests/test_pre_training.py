@@ -30,6 +30,7 @@ from transformer_course.data.tokenizer import (
 )
 from transformer_course.decoding.fill import encode_masked, fill
 from transformer_course.errors import ConfigError, CorpusError
+from transformer_course.inference.model import TrainedModel
 from transformer_course.models.bert import BertPreTraining
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.training.loop import evaluate
@@ -197,8 +198,6 @@ def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
     made = prepare(settings)
     before = evaluate(made.model, made.dev_batches, made.task.unsmoothed_loss)
     folder = run(settings, tmp_path, quiet=True)
-    from transformer_course.inference.model import TrainedModel
-
     used = TrainedModel.load(folder)
     after = evaluate(used.model, made.dev_batches, made.task.unsmoothed_loss)
     assert after["nll"] < 0.7 * before["nll"]
@@ -244,10 +243,8 @@ def test_guesses_are_the_softmax_of_each_hidden_place(model, tokenizer):
     ("text", "top", "said"),
     [
         ("ag kiro", 5, r"no \[MASK\] stands in 'ag kiro'"),
-        ("", 5, r"no \[MASK\]"),
         (f"{MASK_PIECE} " + "ag " * 30, 5, "32 pieces long, but .* reads 10"),
-        (MASK_PIECE, 0, "top is 0: it must be from 1"),
-        (MASK_PIECE, 10_000, "top is 10000"),
+        (MASK_PIECE, 10_000, "top is 10000: it must be from 1"),
     ],
 )
 def test_what_cannot_be_filled_is_one_clear_line(
@@ -264,7 +261,6 @@ def test_the_command_fills_and_others_refuse(tmp_path, capsys, monkeypatch):
     assert [(row[:2], len(row)) for row in rows] == [(["1", "1"], 4)] * 2
     main(["score", folder, "--split", "dev"])
     assert "hidden words, nll" in capsys.readouterr().out
-    for command in (["translate", folder], ["generate", folder, "ag"]):
-        with pytest.raises(SystemExit):
-            main(command)
-        assert "a model for pre training" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["translate", folder])
+    assert "a model for pre training" in capsys.readouterr().err

@@ -1,13 +1,19 @@
 """Published weights of BERT: names, files, and what comes out."""
 
-import importlib.metadata
 import json
 from pathlib import Path
 
 import pytest
 import torch
 from tiny import SIZES, close
-from tiny_bert import PIECES, SETTINGS, published, published_names, write
+from tiny_bert import (
+    PIECES,
+    SETTINGS,
+    installed,
+    published,
+    published_names,
+    write,
+)
 
 from transformer_course.checkpoints import pretrained
 from transformer_course.checkpoints.find import load_found
@@ -303,27 +309,11 @@ def test_a_weight_that_is_not_finite(folder, tensors):
 # --- the package of a real model ---------------------------------------------
 
 
-class Installed:
-    """What importlib says of a package whose files are in a folder."""
-
-    def __init__(self, folder: Path, names: list[str]):
-        self.folder, self.names = folder, names
-
-    def __call__(self, package: str):
-        assert package == pretrained.MINILM
-        paths = [importlib.metadata.PackagePath(n) for n in self.names]
-        for path in paths:
-            path.dist = self
-        return paths
-
-    def locate_file(self, path) -> Path:
-        return self.folder / path
-
-
 def test_the_folder_of_an_installed_package(tmp_path, monkeypatch):
-    names = ["a/vocab.txt", "a/b/vocab.txt", "a/b/model.safetensors", "c.py"]
-    installed = Installed(tmp_path, names)
-    monkeypatch.setattr(importlib.metadata, "files", installed)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for name in ("a/vocab.txt", "a/b/vocab.txt", "a/b/model.safetensors"):
+        (tmp_path / name).touch()
+    installed(monkeypatch, pretrained.MINILM, tmp_path)
     assert minilm_folder() == tmp_path / "a" / "b"
 
 
