@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 import torch
-import torch.nn.functional as F
 from tiny import SIZES, close
 
 from transformer_course.checkpoints import checkpoint
@@ -42,18 +41,6 @@ def hidden(model, ids=IDS, segments=SEGMENTS):
 
 
 # --- the body ----------------------------------------------------------------
-
-
-def test_a_token_starts_as_the_norm_of_word_place_and_segment():
-    part = drawn(Bert, CONFIG).embeddings
-    total = (
-        part.words.weight[IDS]
-        + part.places.weight[:5]
-        + part.segments.weight[SEGMENTS]
-    )
-    scale, shift = part.norm.weight, part.norm.bias
-    by_hand = F.layer_norm(total, (16,), scale, shift, eps=1e-12)
-    close(part(IDS, SEGMENTS), by_hand)
 
 
 def test_padding_changes_nothing():
@@ -150,15 +137,6 @@ def test_or_from_the_mean_of_all_tokens():
     rows = [model.bert(IDS[:1])[0], model.bert(IDS[1:, :3])[0]]
     means = torch.stack([row.mean(dim=0) for row in rows])
     close(hidden(model, segments=None), model.to_logits(means))
-
-
-def test_a_classifier_takes_the_body_and_the_pooler_of_pre_training():
-    """Their weights have the same names: what is new is the last map."""
-    trained = drawn(BertPreTraining, CONFIG)
-    model = drawn(TextClassifier, CLASSES, seed=1)
-    missing, _ = model.load_state_dict(trained.state_dict(), strict=False)
-    assert missing == ["to_logits.weight", "to_logits.bias"]
-    close(hidden(model.bert), hidden(trained.bert))
 
 
 # --- bad input ---------------------------------------------------------------

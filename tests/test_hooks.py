@@ -120,16 +120,6 @@ def test_maps_of_a_decoder_of_today_give_its_own_outputs(sinks):
         assert (model(ids) - before).abs().max() > 1e-4
 
 
-def test_gradients_reach_the_weights_and_the_output_is_the_same():
-    model = tiny_transformer()
-    before = model(*inputs())
-    with capture_attention(model) as maps:
-        after = model(*inputs())
-    close(after, before, tolerance=1e-4)
-    slopes = torch.autograd.grad(after.square().sum(), list(maps.values()))
-    assert all(slope.abs().sum() > 0 for slope in slopes)
-
-
 def test_other_weights_mix_the_values():
     model = tiny_transformer()
     before = model(*inputs())

@@ -370,39 +370,33 @@ def elsewhere(device: str) -> nn.Module:
     return model
 
 
-@pytest.fixture
-def asked_of(monkeypatch) -> list:
-    """What devices were asked, in the place of their own functions."""
-    asked, state = [], torch.arange(3, dtype=torch.uint8)
-
-    def get(*device):
-        asked.append(("get", *map(str, device)))
-        return state
-
-    def put(given, *device):
-        assert torch.equal(given, state)
-        asked.append(("set", *map(str, device)))
-
-    for device in (torch.cuda, torch.mps):
-        monkeypatch.setattr(device, "get_rng_state", get)
-        monkeypatch.setattr(device, "set_rng_state", put)
-    return asked
-
-
 @pytest.mark.parametrize(
     ("device", "named"),
     [("cuda:1", ["cuda:1"]), ("cuda", ["cuda"]), ("mps", [])],
 )
 def test_the_random_state_is_that_of_the_models_device(
-    device, named, asked_of
+    device, named, monkeypatch
 ):
+    asked, kept = [], torch.arange(3, dtype=torch.uint8)
+
+    def get(*where):
+        asked.append(["get", *map(str, where)])
+        return kept
+
+    def put(state, *where):
+        asked.append(["set", *map(str, where)])
+        assert state is kept
+
+    for kind in (torch.cuda, torch.mps):
+        monkeypatch.setattr(kind, "get_rng_state", get)
+        monkeypatch.setattr(kind, "set_rng_state", put)
     model = elsewhere(device)
     optimizer = make_optimizer(nn.Linear(1, 1), LoopConfig())
     state = resume_state(model, optimizer, Progress())
     restore(state, model, optimizer)
-    assert asked_of == [("get", *named), ("set", *named)]
+    assert asked == [["get", *named], ["set", *named]]
     restore(state, elsewhere("cpu"), optimizer)
-    assert len(asked_of) == 2  # another kind of device draws anew
+    assert len(asked) == 2  # another kind of device draws anew
 
 
 # --- coming back from a fault -----------------------------------------------

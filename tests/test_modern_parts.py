@@ -183,29 +183,6 @@ def test_its_cache_holds_the_latent_and_the_rotary_part_alone():
 # --- linear attention --------------------------------------------------------
 
 
-def one_by_one(query, key, value, strength, log_decay, state):
-    outputs = []
-    for t in range(query.size(2)):
-        state = log_decay[:, :, t, None, None].exp() * state
-        k = key[:, :, t, :, None]
-        recalled = (state * k).sum(dim=2)
-        new = strength[:, :, t, None] * (value[:, :, t] - recalled)
-        state = state + k * new[:, :, None]
-        outputs.append((state * query[:, :, t, :, None]).sum(dim=2))
-    return torch.stack(outputs, dim=2), state
-
-
-def test_all_positions_at_once_write_and_read_as_one_by_one():
-    torch.manual_seed(0)
-    query, key = (F.normalize(heads(3), dim=-1) for _ in "qk")
-    value, state = heads(3), torch.randn(2, 3, 4, 4)
-    gates = (torch.rand(2, 3, 7), -torch.rand(2, 3, 7))
-    found = gated_delta(query, key, value, *gates, state)
-    expected = one_by_one(query, key, value, *gates, state)
-    for one, other in zip(found, expected, strict=True):
-        close(one, other)
-
-
 def test_chunks_give_what_one_chunk_gives_and_its_gradients():
     torch.manual_seed(0)
     shape = 2, 3, 2 * CHUNK + 9

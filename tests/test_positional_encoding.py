@@ -19,25 +19,6 @@ from transformer_course.models.positional_encoding import (
 )
 
 
-def test_interleaved_layout_is_the_papers_formula():
-    d_model = 6
-    table = sinusoidal_encoding(9, d_model)
-    for p in range(9):
-        for i in range(d_model // 2):
-            angle = p / 10_000 ** (2 * i / d_model)
-            pair = table[p, 2 * i : 2 * i + 2].tolist()
-            assert pair == pytest.approx(
-                [math.sin(angle), math.cos(angle)], abs=1e-6
-            )
-
-
-def test_the_two_layouts_are_a_permutation_of_columns():
-    interleaved = sinusoidal_encoding(20, 8)
-    concatenated = sinusoidal_encoding(20, 8, layout="concatenated")
-    order = [0, 2, 4, 6, 1, 3, 5, 7]
-    assert torch.equal(concatenated, interleaved[:, order])
-
-
 def test_odd_width_is_refused():
     with pytest.raises(ConfigError, match="d_model is 7"):
         sinusoidal_encoding(4, 7)
@@ -76,27 +57,6 @@ def test_learned_module_adds_its_own_vectors():
 def test_learned_module_refuses_a_position_without_weights():
     with pytest.raises(ConfigError, match=r"position 11.*end at 10"):
         LearnedPosition(10, 8)(torch.zeros(1, 4, 8), offset=7)
-
-
-@on_each_device
-def test_rotary_scores_depend_on_distance_only(device):
-    rotary = RotaryPosition(8)
-    query = torch.randn(1, 1, 1, 8, device=device)
-    key = torch.randn(1, 1, 1, 8, device=device)
-
-    def score(p: int, q: int):
-        return (rotary(query, p) * rotary(key, q)).sum()
-
-    close(score(9, 4), score(5, 0), tolerance=1e-4)
-    close(score(31, 33), score(0, 2), tolerance=1e-4)
-    assert not torch.isclose(score(9, 4), score(9, 5), atol=1e-3)
-
-
-def test_rotary_keeps_lengths_and_leaves_position_0_alone():
-    x = torch.randn(2, 3, 5, 8)
-    turned = RotaryPosition(8)(x)
-    close(turned.norm(dim=-1), x.norm(dim=-1))
-    close(turned[:, :, 0], x[:, :, 0])
 
 
 def test_rotary_refuses_an_odd_head():

@@ -16,16 +16,12 @@ from transformer_course.batches.masked import (
     Documents,
     MaskedBatches,
     draw_pairs,
-    joined,
     mask_words,
 )
 from transformer_course.cli import main
 from transformer_course.data.aozora import authors
 from transformer_course.data.tokenizer import (
-    BOS,
-    EOS,
     MASK_PIECE,
-    PAD,
     Tokenizer,
 )
 from transformer_course.decoding.fill import encode_masked, fill
@@ -53,21 +49,7 @@ def small_library(monkeypatch):
     tiny_books(monkeypatch)
 
 
-def hidden(words, seed: int = 0):
-    generator = torch.Generator().manual_seed(seed)
-    return mask_words(words, MASK, VOCAB, generator)
-
-
 # --- hidden words ------------------------------------------------------------
-
-
-def test_only_chosen_words_are_changed_and_special_ones_never_chosen():
-    words = torch.randint(5, VOCAB, (40, 60))
-    words[:, 0], words[:, -2], words[:, -1] = BOS, EOS, PAD
-    ids, chosen = hidden(words)
-    assert torch.equal(ids[~chosen], words[~chosen])
-    assert not chosen[:, [0, -2, -1]].any()
-    assert not torch.isin(ids[chosen], torch.tensor([PAD, BOS, EOS])).any()
 
 
 def test_the_shares_are_those_of_the_paper():
@@ -82,11 +64,6 @@ def test_the_shares_are_those_of_the_paper():
 
 
 # --- rows --------------------------------------------------------------------
-
-
-def test_the_first_sep_belongs_to_a_and_the_second_to_b():
-    assert joined([7, 8], [9]) == ([BOS, 7, 8, EOS, 9, EOS], [0] * 4 + [1] * 2)
-    assert joined([7, 8]) == ([BOS, 7, 8, EOS], [0] * 4)
 
 
 def test_passages_hold_all_sentences_of_a_chapter_in_order(tokenizer):

@@ -41,19 +41,9 @@ def images(count: int = 3, channels: int = 1, size: int = 8):
 # --- patches -----------------------------------------------------------------
 
 
-def test_a_patch_is_a_square_of_its_image_row_by_row():
-    one = torch.arange(16.0).reshape(1, 1, 4, 4)
-    patches = cut_patches(one, 2)
-    assert patches.tolist() == [
-        [[0, 1, 4, 5], [2, 3, 6, 7], [8, 9, 12, 13], [10, 11, 14, 15]]
-    ]
-
-
-@pytest.mark.parametrize(("channels", "patch"), [(1, 2), (3, 4), (2, 8)])
-def test_a_strided_convolution_is_a_linear_map_of_patches(channels, patch):
+def test_a_strided_convolution_is_a_linear_map_of_patches():
     torch.manual_seed(0)
-    embed = PatchEmbedding(channels, patch, 5)
-    given = images(channels=channels)
+    embed, given = PatchEmbedding(3, 4, 5), images(channels=3)
     flat = embed.project.weight.flatten(1)  # (5, channels × patch × patch)
     by_hand = F.linear(cut_patches(given, patch), flat, embed.project.bias)
     close(embed(given), by_hand)
@@ -95,23 +85,6 @@ def test_every_weight_gets_a_gradient(config):
     for name, gradient in gradients(model).items():
         # adding one number to all scores of a row changes no weight
         assert gradient.any() or name.endswith("to_key.bias"), name
-
-
-def test_only_positions_tell_the_order_of_patches():
-    """Without them, the same patches elsewhere give the same answer."""
-    given = images(1)
-    swapped = torch.cat([given[..., 4:], given[..., :4]], dim=-1)
-    blind = drawn(dataclasses.replace(VISION, position="none"))
-    close(blind(given), blind(swapped))
-    seeing = drawn(VISION)
-    assert not torch.allclose(seeing(given), seeing(swapped), atol=1e-3)
-
-
-def test_the_class_is_read_from_the_class_token():
-    model, given = drawn(VISION), images()
-    first = model.encode(given)[:, 0]
-    close(model(given), model.to_logits(first))
-    assert model.encode(given).shape == (3, 1 + VISION.n_patches, 16)
 
 
 @both
