@@ -30,7 +30,6 @@ from transformer_course.inference.model import TrainedModel
 from transformer_course.models.bert import BertPreTraining
 from transformer_course.models.bert_config import BertConfig
 from transformer_course.training.loop import evaluate
-from transformer_course.training.loss import LossSums
 from transformer_course.training.run.prepare import prepare
 from transformer_course.training.run.training import run
 from transformer_course.training.tasks.pre_training import next_accuracy
@@ -183,13 +182,6 @@ def test_words_and_pairs_of_a_small_world_are_learned(tmp_path):
     found = fill(used.model, used.tokenizer, f"ag {MASK_PIECE} 。", 3)
     assert [len(guesses) for guesses in found] == [3]
     assert sum(g.probability for g in found[0]) <= 1 + 1e-5
-
-
-def test_without_pairs_a_row_is_one_passage_and_is_learned():
-    made = prepare(other(tiny_masked(), {"next_sentence": False}))
-    batch = next(iter(made.batches.epoch(0)))
-    assert batch.kinds is None and not batch.segments.any()
-    assert isinstance(made.task.unsmoothed_loss(made.model, batch), LossSums)
 
 
 # --- filling -----------------------------------------------------------------
