@@ -329,7 +329,7 @@ def test_our_answers_are_the_librarys(
         IDS, attention_mask=real.long(), token_type_ids=SEGMENTS
     )
     words, follows = model(IDS, SEGMENTS)
-    close(words[real], expected.prediction_logits[real].detach())
+    close(words[real], expected.prediction_logits[real].detach(), 1e-4)
     # there the first says that B follows, here the second does
     close(follows, expected.seq_relationship_logits.detach().flip(1))
 
