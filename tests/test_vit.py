@@ -45,7 +45,7 @@ def test_a_strided_convolution_is_a_linear_map_of_patches():
     torch.manual_seed(0)
     embed, given = PatchEmbedding(3, 4, 5), images(channels=3)
     flat = embed.project.weight.flatten(1)  # (5, channels × patch × patch)
-    by_hand = F.linear(cut_patches(given, patch), flat, embed.project.bias)
+    by_hand = F.linear(cut_patches(given, 4), flat, embed.project.bias)
     close(embed(given), by_hand)
 
 
