@@ -84,7 +84,7 @@ BESIDE := $(patsubst %,tests/test_%.py,bert wordpiece benchmarks)
 VERSIONED := $(shell grep -LE 'built_book|experiments|tools|sphinx|_ext' \
 	tests/test_*.py)
 # Tests of the parts through which every tensor goes.
-TYPED := $(patsubst %,tests/test_%.py,attention masks positional_encoding \
+TYPED := $(patsubst %,tests/test_%.py,attention positional_encoding \
 	layers transformer modern modern_parts vit bert recurrent loss chunked_loss \
 	optimizers batches buckets ensemble)
 

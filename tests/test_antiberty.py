@@ -4,13 +4,12 @@ What needs the weights is skipped by name without them; ``make test-antiberty``
 installs them.
 """
 
-import importlib.metadata
 import os
 
 import pytest
 import torch
 from tiny import SIZES, close
-from tiny_bert import PIECES, SETTINGS, published, write
+from tiny_bert import installed, published, write
 
 from transformer_course.checkpoints import antiberty
 from transformer_course.checkpoints.antiberty import (
@@ -26,39 +25,18 @@ from transformer_course.models.bert_config import BertConfig
 IDS = torch.tensor([[2, 5, 4, 8, 3], [2, 4, 3, 0, 0]])
 
 
-class Installed:
-    """What importlib says of a package with these files."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def __call__(self, package):
-        assert package == ANTIBERTY
-        found = sorted(p for p in self.folder.rglob("*") if p.is_file())
-        paths = [
-            importlib.metadata.PackagePath(p.relative_to(self.folder))
-            for p in found
-        ]
-        for path in paths:
-            path.dist = self
-        return paths
-
-    def locate_file(self, path):
-        return self.folder / path
-
-
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """The package with a tiny model in it, and an empty cache."""
     folder = tmp_path / "package"
-    monkeypatch.setattr(importlib.metadata, "files", Installed(folder))
+    installed(monkeypatch, ANTIBERTY, folder)
     monkeypatch.setattr(antiberty, "cache_dir", lambda: tmp_path / "cache")
     inner = folder / "models" / "inner"
     inner.mkdir(parents=True)
     torch.manual_seed(0)
     model = BertPreTraining(BertConfig(**SIZES)).eval()
     tensors = published(model)
-    write(inner, tensors, SETTINGS, PIECES)
+    write(inner, tensors)
     (inner / "model.safetensors").unlink()
     (inner / "vocab.txt").rename(inner.parent / "vocab.txt")
     kept = {

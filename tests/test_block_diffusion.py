@@ -1,7 +1,5 @@
 """Laws of text by masked diffusion, and what the grammar can say of it."""
 
-import random
-
 import pytest
 import torch
 
@@ -121,17 +119,6 @@ def test_writing_stops_with_the_block_in_which_all_have_ended():
 def test_the_grammar_can_say_what_it_says():
     for pair in grammar_pairs(120, seed=5):
         assert can_say(pair.src), pair.src
-
-
-def test_the_grammar_cannot_say_sentences_with_two_words_exchanged():
-    draw = random.Random(0)
-    said = 0
-    for pair in grammar_pairs(60, seed=6):
-        words = pair.src.split()
-        i, j = draw.sample(range(len(words)), 2)
-        words[i], words[j] = words[j], words[i]
-        said += can_say(" ".join(words))
-    assert said < 12  # as in: ken met emi
 
 
 @pytest.mark.parametrize(

@@ -107,18 +107,6 @@ def test_all_else_comes_back_too(saved, tokenizer):
     assert not loaded.model.training
 
 
-def test_the_format_is_plain_files_with_a_number(saved):
-    header = json.loads((saved / "config.json").read_text("utf-8"))
-    assert header["format"] == checkpoint.FORMAT
-    assert {path.name for path in saved.iterdir()} == {
-        "config.json",
-        "model.safetensors",
-        "tokenizer.model",
-        "resume.safetensors",
-        "resume.json",
-    }
-
-
 def test_saving_again_replaces_all_of_it(saved):
     checkpoint.save(saved, tiny_gru(seed=5))
     loaded = checkpoint.load(saved)
@@ -257,9 +245,8 @@ def change(folder, **values):
     path.write_text(json.dumps(header | values), encoding="utf-8")
 
 
-@pytest.mark.parametrize("values", [{"format": 1}, {"format": None}], ids=str)
-def test_another_format_is_refused(saved, values):
-    change(saved, **values)
+def test_another_format_is_refused(saved):
+    change(saved, format=1)
     assert_refused(saved, "not of a checkpoint of this package")
 
 
@@ -268,11 +255,8 @@ def test_another_format_is_refused(saved, values):
     [
         ([], "not an object"),
         ({"model_type": "perceptron"}, "expected transformer or language_"),
-        ({"model_type": None}, "model_type is None"),
         ({"depth": 3}, "depth"),
-        ({"d_model": 30, "n_heads": 4}, "30"),
         ({"d_model": "wide"}, "d_model is 'wide'"),
-        ({"position": "spiral"}, "position is 'spiral'"),
         ({"n_layers": 10**9}, "n_layers"),
     ],
     ids=str,

@@ -16,7 +16,6 @@ from experiments.decoder_changes import (
     attention_bias,
     balance_of,
 )
-from transformer_course.decoding.generate import greedy_search
 from transformer_course.models.config import LanguageModelConfig
 from transformer_course.models.transformer import LanguageModel
 
@@ -87,32 +86,14 @@ def test_each_change_changes_what_comes_out(name):
 @pytest.mark.parametrize(
     "changes", [{}, PLAIN, CHANGES, {"position": "alibi"}]
 )
-def test_what_comes_later_does_not_matter(changes):
-    model = tiny_modern(**changes)
-    ids = random_ids(2, 9)
-    later = ids.clone()
-    later[:, 5:] = random_ids(2, 4, seed=7)
-    close(model(later)[:, :5], model(ids)[:, :5])
-
-
-@pytest.mark.parametrize(
-    "changes", [{}, PLAIN, CHANGES, {"position": "alibi"}]
-)
-def test_a_cache_gives_the_same_logits(changes):
+def test_a_cache_gives_the_same_logits_so_later_ones_do_not_matter(changes):
     model = tiny_modern(**changes)
     ids, cache = random_ids(2, 9), model.new_cache()
     parts = [model.decode(ids[:, i : i + 3], cache) for i in (0, 3, 6)]
     close(torch.cat(parts, dim=1), model(ids))
-
-
-def test_searches_write_with_it():
-    model, prefix = tiny_modern(**CHANGES), random_ids(2, 3)[:, 1:]
-    ways = {"prefix": prefix, "max_length": 12}
-    found = greedy_search(model, **ways)
-    assert found == greedy_search(model, **ways, cached=False)
-    assert all(
-        row[:2] == p for row, p in zip(found, prefix.tolist(), strict=True)
-    )
+    later = ids.clone()
+    later[:, 5:] = random_ids(2, 4, seed=7)
+    close(model(later)[:, :5], model(ids)[:, :5])
 
 
 def test_at_a_start_from_zero_only_the_embedding_speaks():
@@ -131,13 +112,11 @@ def test_a_cap_holds_logits_and_keeps_their_order():
 # --- the parts ---------------------------------------------------------------
 
 
-def test_a_gate_of_ones_changes_nothing():
+def test_a_gate_multiplies_the_inner_layer():
     part = SwitchedFeedForward(4, 6, "silu", gated=True)
     x = torch.randn(2, 3, 4)
     inner = F.silu(part.up_proj(x))
     close(part(x), part.down_proj(inner * part.gate_proj(x)))
-    part.gate_proj.forward = lambda x: torch.ones_like(inner)
-    close(part(x), part.down_proj(inner))
 
 
 def test_slopes_are_those_of_the_paper():

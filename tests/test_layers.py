@@ -1,19 +1,16 @@
-"""Laws of embeddings, layer norm, residuals and feed-forward."""
+"""Laws of embeddings and of dropout; chapters 08 and 09 compare the rest."""
 
 import math
 
 import pytest
 import torch
 from tiny import close, on_each_device
-from torch import nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.models.layers import (
     AddNorm,
     FeedForward,
-    LayerNorm,
     TokenEmbedding,
-    layer_norm,
 )
 
 # --- embeddings -------------------------------------------------------------
@@ -41,63 +38,14 @@ def test_padding_starts_at_zero_and_gets_no_gradient():
     assert (embedding.weight.grad[3] != 0).all()
 
 
-@pytest.mark.parametrize("wrong", [-1, 10, 999])
+@pytest.mark.parametrize("wrong", [-1, 10])
 def test_an_id_outside_the_vocabulary_is_named(wrong):
     embedding = TokenEmbedding(10, 16)
     with pytest.raises(ConfigError, match=f"id {wrong} is outside.* 10"):
         embedding(torch.tensor([[4, wrong]]))
 
 
-# --- layer norm -------------------------------------------------------------
-
-
-@on_each_device
-@pytest.mark.parametrize("epsilon", [1e-5, 1e-2])
-def test_layer_norm_equals_torchs_in_output_and_gradients(device, epsilon):
-    torch.manual_seed(0)
-    x = torch.randn(2, 3, 8, device=device) * 0.1
-    ours = LayerNorm(8, epsilon).to(device)
-    torchs = nn.LayerNorm(8, eps=epsilon).to(device)
-    for parameter in ours.parameters():
-        nn.init.normal_(parameter)
-    torchs.load_state_dict(ours.state_dict())
-    close(ours(x), torchs(x))
-    for norm in (ours, torchs):
-        (norm(x) ** 3).sum().backward()
-    close(ours.weight.grad, torchs.weight.grad, tolerance=1e-4)
-    close(ours.bias.grad, torchs.bias.grad, tolerance=1e-4)
-
-
-@pytest.mark.parametrize("epsilon", [1e-5, 1e-2])
-def test_layer_norm_written_out_equals_the_fused_one(epsilon):
-    x = torch.randn(2, 3, 8) * 0.1
-    norm = LayerNorm(8, epsilon)
-    nn.init.normal_(norm.weight)
-    nn.init.normal_(norm.bias)
-    by_hand = layer_norm(x, norm.weight, norm.bias, epsilon)
-    close(norm(x), by_hand)
-
-
-def test_layer_norm_of_a_constant_is_its_bias():
-    norm = LayerNorm(8)
-    nn.init.normal_(norm.bias)
-    output = norm(torch.full((1, 8), 3.0))
-    close(output[0], norm.bias)
-
-
 # --- residuals --------------------------------------------------------------
-
-
-def test_post_norm_normalises_the_sum():
-    x, double = torch.randn(2, 3, 8), lambda y: 2 * y
-    add_norm = AddNorm(8)
-    close(add_norm(x, double), add_norm.norm(x + 2 * x))
-
-
-def test_pre_norm_leaves_the_stream_itself_alone():
-    x, double = torch.randn(2, 3, 8), lambda y: 2 * y
-    add_norm = AddNorm(8, norm_first=True)
-    close(add_norm(x, double), x + 2 * add_norm.norm(x))
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -105,34 +53,12 @@ def test_dropout_falls_on_the_sublayers_output_in_training_only(norm_first):
     x = torch.randn(2, 3, 8)
     silent = AddNorm(8, dropout=0.999_999, norm_first=norm_first)
     expected = x if norm_first else silent.norm(x)
-    close(silent(x, torch.ones_like), expected)
+    close(silent(x, torch.square), expected)
     silent.eval()
-    assert not torch.allclose(silent(x, torch.ones_like), expected)
+    assert not torch.allclose(silent(x, torch.square), expected)
 
 
 # --- feed-forward -----------------------------------------------------------
-
-
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_feed_forward_is_the_formula(activation):
-    layer = FeedForward(8, 32, activation=activation)
-    x = torch.randn(2, 3, 8)
-    inner = getattr(nn.functional, activation)(
-        x @ layer.up_proj.weight.T + layer.up_proj.bias
-    )
-    close(layer(x), inner @ layer.down_proj.weight.T + layer.down_proj.bias)
-
-
-def test_feed_forward_equals_a_convolution_of_width_one():
-    layer = FeedForward(8, 32)
-    x = torch.randn(2, 3, 8)
-    up, down = nn.Conv1d(8, 32, 1), nn.Conv1d(32, 8, 1)
-    for convolution, linear in ((up, layer.up_proj), (down, layer.down_proj)):
-        convolution.weight.data = linear.weight.data[..., None]
-        convolution.bias.data = linear.bias.data
-    as_channels = x.transpose(1, 2)  # (batch, d_model, length)
-    output = down(up(as_channels).relu()).transpose(1, 2)
-    close(layer(x), output)
 
 
 def test_feed_forward_dropout_acts_in_training_only():

@@ -2,11 +2,10 @@
 
 import pytest
 import torch
-import torch.nn.functional as F
 from tiny import close, random_ids
 
 from transformer_course.checkpoints import checkpoint
-from transformer_course.decoding.generate import beam_search, greedy_search
+from transformer_course.decoding.generate import beam_search
 from transformer_course.errors import ConfigError
 from transformer_course.models.modern import (
     Attention,
@@ -14,7 +13,6 @@ from transformer_course.models.modern import (
 )
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.positional_encoding import rotations
-from transformer_course.models.rolling_cache import RollingCache
 
 SIZES = {
     "vocab_size": 17,
@@ -78,21 +76,12 @@ def test_a_window_hides_what_is_too_far_away():
 
 
 def test_a_cache_of_a_window_holds_no_more_than_it():
-    model, cache = tiny_modern(**WINDOWS), None
+    model = tiny_modern(**WINDOWS)
     cache = model.new_cache()
     for _ in range(200):
         model.decode(random_ids(1, 1), cache)
     held = [layer.own.key.size(2) for layer in cache.layers]
     assert held == [5, 5, 256] and cache.length == 200
-
-
-def test_a_cache_makes_room_seldom():
-    cache, seen = RollingCache(), []
-    for _ in range(300):
-        cache.extend(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 3))
-        seen.append(cache.key.data_ptr())
-    assert len(set(seen)) <= 4
-    assert cache.value.shape == (1, 1, 512, 3)
 
 
 def test_heads_of_a_group_share_keys_and_values():
@@ -111,12 +100,6 @@ def test_heads_of_a_group_share_keys_and_values():
     x = torch.randn(2, 9, 32)
     turns = rotations(torch.arange(9), 8, 10_000.0)
     close(shared(x, turns), each(x, turns))
-
-
-def test_the_base_slows_the_turns_of_all_pairs_but_the_first():
-    near, far = (rotations(torch.arange(5), 8, b)[1] for b in (1e4, 1e6))
-    close(near[:, 0], far[:, 0])
-    assert (near[1:, 1:] > far[1:, 1:]).all()
 
 
 def test_layers_share_keys_and_values_with_the_last_of_their_kind():
@@ -180,27 +163,12 @@ def test_a_token_further_is_predicted_from_the_state_and_the_token_between():
 
 def test_searches_write_with_it():
     model, prefix = tiny_modern(**WINDOWS), random_ids(3, 4)[:, 1:]
-    ways = {"prefix": prefix, "max_length": 20}
-    found = greedy_search(model, **ways)
-    assert found == greedy_search(model, **ways, cached=False)
-    beams = beam_search(model, **ways, beam_size=3)
-    again = beam_search(model, **ways, beam_size=3, cached=False)
-    assert [[h.ids for h in b] for b in beams] == [
-        [h.ids for h in b] for b in again
+    found = [
+        beam_search(model, prefix=prefix, max_length=20, cached=cached)
+        for cached in (True, False)
     ]
-
-
-def test_it_learns_a_row_by_heart():
-    torch.manual_seed(0)
-    model, ids = ModernLanguageModel(ModernConfig(**SIZES)), random_ids(4, 12)
-    adam = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for _ in range(60):
-        logits = model(ids[:, :-1]).flatten(0, 1)
-        loss = F.cross_entropy(logits, ids[:, 1:].flatten())
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    assert loss < 0.5
+    one, other = ([[h.ids for h in beam] for beam in way] for way in found)
+    assert one == other
 
 
 @pytest.mark.parametrize("changes", KINDS)
@@ -216,15 +184,16 @@ def test_a_checkpoint_brings_it_back(tmp_path, changes):
     ("changes", "complaint"),
     [
         ({"n_kv_heads": 3}, "cannot share so many evenly"),
-        ({"n_kv_heads": 0}, "n_kv_heads is 0"),
         ({"d_model": 36, "n_heads": 12, "n_kv_heads": 4}, "3 wide"),
         ({"d_model": 30}, "cannot be split over 4"),
-        ({"window": 0}, "window is 0"),
-        ({"rope_base": 0.0}, "rope_base is 0.0"),
         ({"rope_share": 0.5, "rope_scaling": "yarn"}, "set one of them"),
         ({"index_top": 4, "window": 5}, "without a window"),
         ({"gated": True, "latent": 8}, "for ordinary attention"),
         ({"kv_layers": 2, **WINDOWS}, "layer without a window is layer 3"),
+        ({"n_experts": 3, "n_active": 4}, "n_active is 4, but there are 3"),
+        ({"latent": 8, "d_rotary": 5}, "d_rotary is 5"),
+        ({"latent": 8, "sinks": True}, "neither qk_norm nor sinks"),
+        ({"linear": True, "window": 4}, "set one of them"),
     ],
 )
 def test_sizes_that_do_not_go_together_are_refused(changes, complaint):

@@ -6,7 +6,6 @@ import torch.nn.functional as F
 from test_modern import SIZES, tiny_modern
 from tiny import close, random_ids
 
-from transformer_course.errors import ConfigError
 from transformer_course.models.modern import GatedFeedForward
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.models.modern_parts import (
@@ -46,15 +45,6 @@ def test_a_sink_takes_its_share_of_each_softmax():
     weights = torch.cat([scores, last], dim=-1).softmax(dim=-1)[..., :-1]
     found = attend_with_sinks(query, key, value, sinks, mask)
     close(found, weights @ value_of_each)
-
-
-def test_a_sink_of_minus_infinity_takes_nothing():
-    torch.manual_seed(0)
-    query, key, value = heads(2), heads(2), heads(2)
-    mask = window_mask(7, 7, None, query.device)
-    found = attend_with_sinks(query, key, value, torch.full((2,), -99.0), mask)
-    plain = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-    close(found, plain)
 
 
 # --- an indexer --------------------------------------------------------------
@@ -193,29 +183,6 @@ def test_its_cache_holds_the_latent_and_the_rotary_part_alone():
 # --- linear attention --------------------------------------------------------
 
 
-def one_by_one(query, key, value, strength, log_decay, state):
-    outputs = []
-    for t in range(query.size(2)):
-        state = log_decay[:, :, t, None, None].exp() * state
-        k = key[:, :, t, :, None]
-        recalled = (state * k).sum(dim=2)
-        new = strength[:, :, t, None] * (value[:, :, t] - recalled)
-        state = state + k * new[:, :, None]
-        outputs.append((state * query[:, :, t, :, None]).sum(dim=2))
-    return torch.stack(outputs, dim=2), state
-
-
-def test_all_positions_at_once_write_and_read_as_one_by_one():
-    torch.manual_seed(0)
-    query, key = (F.normalize(heads(3), dim=-1) for _ in "qk")
-    value, state = heads(3), torch.randn(2, 3, 4, 4)
-    gates = (torch.rand(2, 3, 7), -torch.rand(2, 3, 7))
-    found = gated_delta(query, key, value, *gates, state)
-    expected = one_by_one(query, key, value, *gates, state)
-    for one, other in zip(found, expected, strict=True):
-        close(one, other)
-
-
 def test_chunks_give_what_one_chunk_gives_and_its_gradients():
     torch.manual_seed(0)
     shape = 2, 3, 2 * CHUNK + 9
@@ -231,15 +198,6 @@ def test_chunks_give_what_one_chunk_gives_and_its_gradients():
         found[way] = *outputs, *torch.autograd.grad(total, inputs)
     for one, other in zip(*found.values(), strict=True):
         close(one, other, 1e-4)
-
-
-def test_a_value_that_is_written_twice_is_replaced():
-    key = torch.eye(4)[[1, 1]][None, None]
-    value = heads(1, 2)[:1]
-    ones = torch.ones(1, 1, 2)
-    state = torch.zeros(1, 1, 4, 4)
-    _, state = gated_delta(key, key, value, ones, 0 * ones, state)
-    close(state[0, 0, 1], value[0, 0, 1])
 
 
 def test_its_cache_does_not_grow():
@@ -276,13 +234,6 @@ def test_each_token_is_answered_by_the_shared_expert_and_its_own():
         close(found, part.shared(token) + answer / affinity[best].sum())
 
 
-def test_a_bias_decides_who_answers_and_not_how_much_it_counts():
-    part, x = mixture(n_active=6).eval(), torch.randn(2, 5, 32)
-    before = part(x)
-    part.bias.data = torch.randn(6)
-    close(part(x), before)
-
-
 def test_the_bias_evens_the_load_and_no_gradient_moves_it():
     part, x = mixture(), torch.randn(4, 50, 32) + 1
     part(x)
@@ -304,17 +255,3 @@ def test_the_bias_moves_by_a_step_towards_an_even_load_and_then_rests():
     part.load = torch.full((6,), 5)
     part.balance()
     assert torch.equal(part.bias, moved)
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"n_experts": 3, "n_active": 4}, "n_active is 4, but there are 3"),
-        ({"latent": 8, "d_rotary": 5}, "d_rotary is 5"),
-        ({"latent": 8, "sinks": True}, "neither qk_norm nor sinks"),
-        ({"linear": True, "window": 4}, "set one of them"),
-    ],
-)
-def test_parts_that_do_not_go_together_are_refused(changes, complaint):
-    with pytest.raises(ConfigError, match=complaint):
-        ModernConfig(**SIZES | changes)

@@ -1,7 +1,5 @@
 """Laws of the n-gram baseline: it sums to one, counts, and generalises."""
 
-import math
-
 import pytest
 
 from transformer_course.errors import ConfigError
@@ -39,15 +37,6 @@ def test_a_word_of_one_context_is_unlikely_in_another():
     assert model.probability(["new"], "glasses") > 5 * francisco
 
 
-def test_one_order_is_the_discounted_share():
-    model = KneserNey([list("aab")], 1, 3)
-    # one token once, one twice: the discount is 1 / (1 + 2)
-    rest = 2 * (1 / 3) / 3
-    assert model.probability([], "a") == pytest.approx(
-        (2 - 1 / 3) / 3 + rest / 3
-    )
-
-
 def test_three_discounts_are_those_of_chen_and_goodman():
     """n₁ to n₄ are 4, 3, 2 and 1, so Y = 4 / (4 + 2 · 3)."""
     text = list("abcd" + "eeffgg" + "hhhiii" + "jjjj")
@@ -57,24 +46,6 @@ def test_three_discounts_are_those_of_chen_and_goodman():
     for token, count in {"a": 1, "e": 2, "h": 3, "j": 4}.items():
         kept = (count - taken[min(count, 3) - 1]) / len(text)
         assert model.probability([], token) == pytest.approx(kept + rest / 10)
-
-
-def test_a_longer_context_helps_on_text_that_is_learned():
-    nll = [
-        sum(KneserNey(TEXTS, order, len(WORDS)).nll(t) for t in TEXTS)
-        for order in (1, 2, 3)
-    ]
-    assert nll == sorted(nll, reverse=True)
-
-
-def test_the_nll_is_that_of_token_after_token():
-    model = KneserNey(TEXTS, 3, len(WORDS))
-    text = TEXTS[0]
-    expected = -sum(
-        math.log(model.probability(text[:i], word))
-        for i, word in enumerate(text)
-    )
-    assert model.nll(text) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,19 @@
 """Published weights of BERT: names, files, and what comes out."""
 
-import importlib.metadata
 import json
 from pathlib import Path
 
 import pytest
 import torch
 from tiny import SIZES, close
-from tiny_bert import PIECES, SETTINGS, published, published_names, write
+from tiny_bert import (
+    PIECES,
+    SETTINGS,
+    installed,
+    published,
+    published_names,
+    write,
+)
 
 from transformer_course.checkpoints import pretrained
 from transformer_course.checkpoints.find import load_found
@@ -61,37 +67,21 @@ SEGMENTS = torch.tensor([[0, 0, 0, 1, 1], [0, 0, 0, 0, 0]])
 # --- what is read ------------------------------------------------------------
 
 
-def test_the_model_comes_back(folder, original):
-    model, pieces = load_bert(folder)
-    assert not model.training
-    assert torch.equal(model(IDS, SEGMENTS), original.bert(IDS, SEGMENTS))
-    assert pieces.encode("Cats milks") == [5, 8, 9]
-
-
-def test_with_its_heads_too(folder, original):
-    model = load_found(folder).model
-    for found, expected in zip(
-        model(IDS, SEGMENTS), original(IDS, SEGMENTS), strict=True
-    ):
-        assert torch.equal(found, expected)
-
-
 def without_prefix(tensors):
     return {name.removeprefix("bert."): t for name, t in tensors.items()}
 
 
 def body_alone(tensors):
-    return {
-        n: t for n, t in tensors.items() if n.startswith("bert.embeddings")
-    } | {n: t for n, t in tensors.items() if n.startswith("bert.encoder")}
+    body = ("bert.embeddings", "bert.encoder")
+    return {n: t for n, t in tensors.items() if n.startswith(body)}
 
 
 def of_the_first_checkpoints(tensors):
-    old = {"LayerNorm.weight": "LayerNorm.gamma"}
-    old["LayerNorm.bias"] = "LayerNorm.beta"
-    for new, name in old.items():
-        tensors = {n.replace(new, name): t for n, t in tensors.items()}
-    return tensors
+    def old(name):
+        name = name.replace("LayerNorm.weight", "LayerNorm.gamma")
+        return name.replace("LayerNorm.bias", "LayerNorm.beta")
+
+    return {old(name): tensor for name, tensor in tensors.items()}
 
 
 def with_what_is_no_weight(tensors):
@@ -107,16 +97,26 @@ def with_what_is_no_weight(tensors):
 @pytest.mark.parametrize(
     "change",
     [
+        dict,
         without_prefix,
         body_alone,
         of_the_first_checkpoints,
         with_what_is_no_weight,
     ],
 )
-def test_however_the_weights_are_called(folder, tensors, original, change):
+def test_the_model_comes_back_however_the_weights_are_called(
+    folder, tensors, original, change
+):
     write(folder, change(tensors))
-    model, _ = load_bert(folder)
-    assert torch.equal(model(IDS), original.bert(IDS))
+    model, pieces = load_bert(folder)
+    assert not model.training
+    assert torch.equal(model(IDS, SEGMENTS), original.bert(IDS, SEGMENTS))
+    assert pieces.encode("Cats milks") == [5, 8, 9]
+    if change is not body_alone:
+        words, follows = load_found(folder).model(IDS, SEGMENTS)
+        expected = original(IDS, SEGMENTS)
+        assert torch.equal(words, expected[0])
+        assert torch.equal(follows, expected[1])
 
 
 def test_half_precision_becomes_single(folder, tensors):
@@ -204,24 +204,15 @@ def test_a_pickle_under_another_name(folder):
     ("changes", "said"),
     [
         ({"model_type": "roberta"}, "model_type 'roberta'.*is 'bert'"),
-        ({"hidden_act": "gelu_new"}, "hidden_act 'gelu_new'"),
-        (
-            {"position_embedding_type": "relative_key"},
-            "position_embedding_type 'relative_key'",
-        ),
         ({"is_decoder": True}, "is_decoder True"),
-        ({"pad_token_id": 3}, "pad_token_id 3, but BERT's is 0"),
         ({"hidden_size": "16"}, "hidden_size '16', which is no whole"),
-        ({"hidden_size": None}, "hidden_size None"),
         ({"num_attention_heads": 3}, "cannot be split over 3"),
-        ({"num_attention_heads": 0}, "n_heads is 0"),
         ({"num_hidden_layers": 1}, "holds bert.encoder.layers.1|layers.1"),
         ({"num_hidden_layers": 3}, "lacks what is encoder.layers.2"),
         ({"num_hidden_layers": 10**9}, "n_layers is 1000000000"),
         ({"hidden_size": 32}, "is \\(17, 16\\).*makes it \\(17, 32\\)"),
         ({"hidden_size": 2**62}, "config.json"),
         ({"layer_norm_eps": "small"}, "config.json"),
-        ({"layer_norm_eps": -1.0}, "norm_epsilon is -1.0"),
     ],
 )
 def test_settings_that_are_not_these_weights(folder, tensors, changes, said):
@@ -262,18 +253,10 @@ def test_an_unknown_weight(folder, tensors):
     assert_refused(folder, "'bert.encoder.extra', which no BERT has")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "bert.embeddings.LayerNorm.bias",
-        "bert.encoder.layer.1.attention.self.key.weight",
-    ],
-)
-def test_a_missing_weight(folder, tensors, name):
-    del tensors[name]
+def test_a_missing_weight(folder, tensors):
+    del tensors["bert.embeddings.LayerNorm.bias"]
     write(folder, tensors)
-    ours = our_name(name).removeprefix("bert.")
-    assert_refused(folder, f"lacks what is {ours} here")
+    assert_refused(folder, "lacks what is embeddings.norm.bias here")
 
 
 def test_a_missing_head(folder, tensors):
@@ -303,27 +286,11 @@ def test_a_weight_that_is_not_finite(folder, tensors):
 # --- the package of a real model ---------------------------------------------
 
 
-class Installed:
-    """What importlib says of a package whose files are in a folder."""
-
-    def __init__(self, folder: Path, names: list[str]):
-        self.folder, self.names = folder, names
-
-    def __call__(self, package: str):
-        assert package == pretrained.MINILM
-        paths = [importlib.metadata.PackagePath(n) for n in self.names]
-        for path in paths:
-            path.dist = self
-        return paths
-
-    def locate_file(self, path) -> Path:
-        return self.folder / path
-
-
 def test_the_folder_of_an_installed_package(tmp_path, monkeypatch):
-    names = ["a/vocab.txt", "a/b/vocab.txt", "a/b/model.safetensors", "c.py"]
-    installed = Installed(tmp_path, names)
-    monkeypatch.setattr(importlib.metadata, "files", installed)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for name in ("a/vocab.txt", "a/b/vocab.txt", "a/b/model.safetensors"):
+        (tmp_path / name).touch()
+    installed(monkeypatch, pretrained.MINILM, tmp_path)
     assert minilm_folder() == tmp_path / "a" / "b"
 
 
@@ -337,19 +304,14 @@ def transformers():
     )
 
 
-def attention_mask(ids):
-    return (ids != 0).long()
-
-
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("width", "heads", "layers"), [(16, 2, 2), (48, 12, 3), (64, 1, 1)]
 )
-def test_our_body_is_the_librarys(
-    transformers, tmp_path, width, heads, layers, seed
+def test_our_answers_are_the_librarys(
+    transformers, tmp_path, width, heads, layers
 ):
-    torch.manual_seed(seed)
-    reference = transformers.BertModel(
+    torch.manual_seed(0)
+    reference = transformers.BertForPreTraining(
         transformers.BertConfig(
             vocab_size=len(PIECES),
             hidden_size=width,
@@ -362,35 +324,12 @@ def test_our_body_is_the_librarys(
     ).eval()
     reference.save_pretrained(tmp_path)
     (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n")
-    model, _ = load_bert(tmp_path)
+    model, real = load_found(tmp_path).model, IDS != 0
     expected = reference(
-        IDS, attention_mask=attention_mask(IDS), token_type_ids=SEGMENTS
-    ).last_hidden_state
-    real = IDS != 0
-    close(model(IDS, SEGMENTS)[real], expected[real].detach())
-
-
-def test_our_heads_are_the_librarys(transformers, tmp_path):
-    torch.manual_seed(0)
-    reference = transformers.BertForPreTraining(
-        transformers.BertConfig(
-            vocab_size=len(PIECES),
-            hidden_size=16,
-            num_attention_heads=2,
-            num_hidden_layers=2,
-            intermediate_size=32,
-            initializer_range=0.3,
-        )
-    ).eval()
-    reference.save_pretrained(tmp_path)
-    (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n")
-    model = load_found(tmp_path).model
-    expected = reference(
-        IDS, attention_mask=attention_mask(IDS), token_type_ids=SEGMENTS
+        IDS, attention_mask=real.long(), token_type_ids=SEGMENTS
     )
     words, follows = model(IDS, SEGMENTS)
-    real = IDS != 0
-    close(words[real], expected.prediction_logits[real].detach())
+    close(words[real], expected.prediction_logits[real].detach(), 1e-4)
     # there the first says that B follows, here the second does
     close(follows, expected.seq_relationship_logits.detach().flip(1))
 

@@ -1,32 +1,15 @@
 """Laws of the GRU baseline; those of every model are in test_transformer."""
 
-import math
-
 import pytest
 import torch
-import torch.nn.functional as F
-from tiny import (
-    close,
-    gradients,
-    ragged_ids,
-    random_ids,
-    tiny_gru,
-    with_bos,
-)
+from tiny import close, ragged_ids, random_ids, tiny_gru, with_bos
 
 from transformer_course.errors import ConfigError
 from transformer_course.models.config import RecurrentConfig
 from transformer_course.models.masks import padding_mask
 
-with_and_without = pytest.mark.parametrize("attention", [True, False])
 
-
-def src_and_tgt():
-    tgt = with_bos(ragged_ids([5, 6, 2], seed=2))
-    return ragged_ids([7, 4, 1], seed=1), tgt
-
-
-@with_and_without
+@pytest.mark.parametrize("attention", [True, False])
 def test_rows_that_share_a_memory_equal_rows_with_a_copy_each(attention):
     model, beams = tiny_gru(attention=attention), 3
     src = ragged_ids([5, 3])
@@ -36,23 +19,15 @@ def test_rows_that_share_a_memory_equal_rows_with_a_copy_each(attention):
     close(shared, copied)
 
 
-@with_and_without
-def test_targets_that_cannot_share_the_sources_are_refused(attention):
-    src, tgt = random_ids(2, 4), with_bos(random_ids(3, 4))
-    with pytest.raises(ConfigError, match="3, .* 2: expected the same"):
-        tiny_gru(attention=attention)(src, tgt)
-
-
-@pytest.mark.parametrize("rows", [0, 2])
-def test_an_empty_batch_is_refused(rows):
-    src = random_ids(rows, 4 if rows == 0 else 0)
-    with pytest.raises(ConfigError, match=f"batch of texts is {rows} × "):
-        tiny_gru().encode(src)
+def test_an_empty_batch_is_refused():
+    with pytest.raises(ConfigError, match="batch of texts is 2 × 0 ids"):
+        tiny_gru().encode(random_ids(2, 0))
 
 
 def test_without_attention_only_the_ends_of_the_memory_are_read():
     model = tiny_gru(attention=False)
-    src, tgt = src_and_tgt()
+    src = ragged_ids([7, 4, 1], seed=1)
+    tgt = with_bos(ragged_ids([5, 6, 2], seed=2))
     memory, mask = model.encode(src), padding_mask(src)
     before = model.decode(tgt, memory, mask)
     inside = memory.clone()
@@ -62,32 +37,6 @@ def test_without_attention_only_the_ends_of_the_memory_are_read():
         ends = memory.clone()
         ends[0, place] += 1
         assert not torch.allclose(model.decode(tgt, ends, mask), before)
-
-
-def test_attention_adds_the_score_and_nothing_else():
-    names = [
-        {name for name, _ in tiny_gru(attention=flag).named_parameters()}
-        for flag in (True, False)
-    ]
-    assert {n.split(".")[0] for n in names[0] - names[1]} == {"score"}
-    assert names[1] < names[0]
-
-
-@with_and_without
-def test_gradients_reach_every_parameter(attention):
-    model = tiny_gru(attention=attention)
-    logits = model(*src_and_tgt())
-    (logits * torch.randn_like(logits)).sum().backward()
-    for name, gradient in gradients(model).items():
-        assert (gradient != 0).any(), name
-
-
-def test_the_first_loss_is_near_that_of_a_uniform_guess():
-    model = tiny_gru(vocab_size=400, d_model=32, d_hidden=64)
-    src, tgt, right = (random_ids(8, 12, seed=s, vocab=400) for s in (1, 2, 3))
-    logits = model(src, tgt)
-    loss = F.cross_entropy(logits.flatten(0, 1), right.flatten())
-    assert abs(float(loss.detach()) - math.log(400)) < 0.5
 
 
 def test_an_odd_state_cannot_be_shared_by_two_directions():

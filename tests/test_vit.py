@@ -1,16 +1,14 @@
 """The Vision Transformer reads patches; a convolutional network beside it."""
 
 import dataclasses
-import json
 
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny import close
+from tiny import close, gradients
 
-from transformer_course import files
 from transformer_course.checkpoints import checkpoint
-from transformer_course.errors import CheckpointError, ConfigError
+from transformer_course.errors import ConfigError
 from transformer_course.models.vit import PatchEmbedding, cut_patches
 from transformer_course.models.vit_config import (
     ConvolutionalConfig,
@@ -43,21 +41,11 @@ def images(count: int = 3, channels: int = 1, size: int = 8):
 # --- patches -----------------------------------------------------------------
 
 
-def test_a_patch_is_a_square_of_its_image_row_by_row():
-    one = torch.arange(16.0).reshape(1, 1, 4, 4)
-    patches = cut_patches(one, 2)
-    assert patches.tolist() == [
-        [[0, 1, 4, 5], [2, 3, 6, 7], [8, 9, 12, 13], [10, 11, 14, 15]]
-    ]
-
-
-@pytest.mark.parametrize(("channels", "patch"), [(1, 2), (3, 4), (2, 8)])
-def test_a_strided_convolution_is_a_linear_map_of_patches(channels, patch):
+def test_a_strided_convolution_is_a_linear_map_of_patches():
     torch.manual_seed(0)
-    embed = PatchEmbedding(channels, patch, 5)
-    given = images(channels=channels)
+    embed, given = PatchEmbedding(3, 4, 5), images(channels=3)
     flat = embed.project.weight.flatten(1)  # (5, channels × patch × patch)
-    by_hand = F.linear(cut_patches(given, patch), flat, embed.project.bias)
+    by_hand = F.linear(cut_patches(given, 4), flat, embed.project.bias)
     close(embed(given), by_hand)
 
 
@@ -94,90 +82,27 @@ def test_no_image_depends_on_the_others_of_its_batch(config):
 def test_every_weight_gets_a_gradient(config):
     model = drawn(config)
     F.cross_entropy(model(images()), torch.tensor([0, 1, 2])).backward()
-    lacking = [
-        name
-        for name, weight in model.named_parameters()
-        if weight.grad is None or not weight.grad.abs().sum()
-    ]
-    # adding one number to all scores of a row changes no attention weight
-    assert all("key.bias" in n or "key_projection" in n for n in lacking), (
-        lacking
-    )
-
-
-def test_only_positions_tell_the_order_of_patches():
-    """Without them, the same patches elsewhere give the same answer."""
-    given = images(1)
-    swapped = torch.cat([given[..., 4:], given[..., :4]], dim=-1)
-    blind = drawn(dataclasses.replace(VISION, position="none"))
-    close(blind(given), blind(swapped))
-    seeing = drawn(VISION)
-    assert not torch.allclose(seeing(given), seeing(swapped), atol=1e-3)
-
-
-def test_the_class_is_read_from_the_class_token():
-    model, given = drawn(VISION), images()
-    first = model.encode(given)[:, 0]
-    close(model(given), model.to_logits(first))
-    assert model.encode(given).shape == (3, 1 + VISION.n_patches, 16)
+    for name, gradient in gradients(model).items():
+        # adding one number to all scores of a row changes no weight
+        assert gradient.any() or name.endswith("to_key.bias"), name
 
 
 @both
-@pytest.mark.parametrize("shape", [(1, 1, 9, 9), (1, 3, 8, 8), (1, 1, 8, 4)])
+@pytest.mark.parametrize("shape", [(1, 3, 8, 8), (1, 1, 8, 4)])
 def test_images_of_another_shape_are_refused(config, shape):
     given = " × ".join(map(str, shape[1:]))
     with pytest.raises(ConfigError, match=f"are {given} .*reads 1 × 8 × 8"):
         drawn(config)(torch.zeros(shape))
 
 
-@both
-def test_saved_and_loaded_it_is_the_same(config, tmp_path):
-    model, given = drawn(config), images()
-    checkpoint.save(tmp_path / "model", model)
-    loaded = checkpoint.load(tmp_path / "model").model
-    assert loaded.config == config
-    assert torch.equal(loaded(given), model(given))
-
-
 @pytest.mark.parametrize(
     ("config", "changes", "said"),
     [
         (VISION, {"patch_size": 3}, "do not tile an image of 8"),
-        (VISION, {"n_classes": 0}, "n_classes is 0"),
-        (VISION, {"n_heads": 3}, "cannot be split over 3"),
         (CONVOLUTIONAL, {"n_blocks": 4}, "cannot be halved 4 times"),
         (CONVOLUTIONAL, {"width": 12}, "divisible by 8"),
-        (CONVOLUTIONAL, {"dropout": 1.0}, "dropout is 1.0"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(config, changes, said):
     with pytest.raises(ConfigError, match=said):
         dataclasses.replace(config, **changes)
-
-
-def test_both_learn_a_few_images_by_heart():
-    for config in (VISION, CONVOLUTIONAL):
-        torch.manual_seed(0)
-        model = checkpoint.build(config).train()
-        given, right = images(6), torch.arange(6)
-        optimizer = torch.optim.Adam(model.parameters(), 3e-3)
-        for _ in range(100):
-            loss = F.cross_entropy(model(given), right)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        assert (model(given).argmax(dim=-1) == right).all()
-
-
-# --- files that do not fit ---------------------------------------------------
-
-
-def test_a_checkpoint_for_other_images_is_refused(tmp_path):
-    """Its config.json speaks of more patches than its weights have."""
-    checkpoint.save(tmp_path / "model", drawn(VISION))
-    path = tmp_path / "model" / "config.json"
-    header = files.read_json(path)
-    header["model"]["image_size"] = 12
-    path.write_text(json.dumps(header), "utf-8")
-    with pytest.raises(CheckpointError, match="first at position.table"):
-        checkpoint.load(tmp_path / "model")

@@ -1,7 +1,10 @@
 """A tiny BERT with random weights, in the form of published ones."""
 
+import importlib.metadata
 import json
+from importlib.metadata import PackagePath
 from pathlib import Path
+from types import SimpleNamespace
 
 import safetensors.torch
 import torch
@@ -61,6 +64,20 @@ def write(folder: Path, tensors, settings=SETTINGS, pieces=PIECES) -> Path:
     whole = {n: t.contiguous() for n, t in tensors.items()}
     safetensors.torch.save_file(whole, folder / "model.safetensors")
     return folder
+
+
+def installed(monkeypatch, package: str, folder: Path) -> None:
+    """Let importlib say that the files of a package are those of a folder."""
+
+    def files(asked):
+        assert asked == package
+        found = sorted(p for p in folder.rglob("*") if p.is_file())
+        paths = [PackagePath(path.relative_to(folder)) for path in found]
+        for path in paths:
+            path.dist = SimpleNamespace(locate_file=folder.joinpath)
+        return paths
+
+    monkeypatch.setattr(importlib.metadata, "files", files)
 
 
 def without_heads(folder: Path, words: str) -> Path:

@@ -90,7 +90,6 @@ class MuonAdamW(torch.optim.Optimizer):
         lr: set by the schedule at each step.
         momentum: Muon's memory of the gradients.
         weight_decay: of both (Loshchilov and Hutter 2019).
-        betas: AdamW's.
     """
 
     def __init__(
@@ -100,7 +99,6 @@ class MuonAdamW(torch.optim.Optimizer):
         lr: float = 1e-3,
         momentum: float = 0.95,
         weight_decay: float = 0.0,
-        betas: tuple[float, float] = (0.9, 0.95),
     ):
         both = {"lr": lr, "weight_decay": weight_decay}
         self.parts = (
@@ -110,7 +108,7 @@ class MuonAdamW(torch.optim.Optimizer):
                 adjust_lr_fn="match_rms_adamw",
                 **both,
             ),
-            torch.optim.AdamW(others, betas=betas, fused=True, **both),
+            torch.optim.AdamW(others, betas=(0.9, 0.95), fused=True, **both),
         )
         groups = [group for part in self.parts for group in part.param_groups]
         super().__init__(groups, {})
@@ -123,15 +121,12 @@ class MuonAdamW(torch.optim.Optimizer):
             part.step()
 
 
-def make_muon(
-    model: nn.Module, weight_decay: float = 0.0, momentum: float = 0.95
-) -> MuonAdamW:
+def make_muon(model: nn.Module, weight_decay: float = 0.0) -> MuonAdamW:
     """Muon for the matrices of a model's layers, AdamW for the rest.
 
     Args:
         model: its layers are lists; embeddings and output stand outside.
         weight_decay: of both.
-        momentum: of Muon.
 
     Raises:
         ConfigError: it has no list of layers with linear maps.
@@ -151,9 +146,4 @@ def make_muon(
             f"a {type(model).__name__} has no list of layers with linear "
             "maps, which are what Muon is for: train it by AdamW alone."
         )
-    return MuonAdamW(
-        chosen[True],
-        chosen[False],
-        momentum=momentum,
-        weight_decay=weight_decay,
-    )
+    return MuonAdamW(chosen[True], chosen[False], weight_decay=weight_decay)
