@@ -17,7 +17,7 @@ from course_exercises.candidate.values import same
 from course_exercises.contents import EXERCISES
 from course_exercises.engine import reading
 from course_exercises.engine.diagnose import diagnose
-from course_exercises.engine.exercise import STUB, numel, stub_of
+from course_exercises.engine.exercise import STUB, numel
 from course_exercises.engine.messages import prose
 from course_exercises.engine.mistakes import BEGIN, END
 from course_exercises.engine.show import WIDTH
@@ -172,16 +172,10 @@ def given_away(exercise, said: str) -> list[str]:
 
 
 @every_exercise
-def test_hints_do_not_give_the_solution_away(exercise):
-    assert not given_away(exercise, " ".join(exercise.hints))
+def test_hints_and_mistakes_do_not_give_the_solution_away(exercise):
     first, second = (hint.strip() for hint in exercise.hints)
     assert first and second and first != second
-
-
-@every_exercise
-def test_the_texts_of_mistakes_explain_and_do_not_give_the_solution_away(
-    exercise,
-):
+    assert not given_away(exercise, f"{first} {second}")
     for mistake in exercise.mistakes:
         said = " ".join(mistake.text.split())
         assert len(said) > SAID, mistake.name
@@ -199,35 +193,3 @@ def test_what_is_to_be_read_again_is_in_the_book(exercise):
         assert anchor in section_ids(path), section
         found = map(reading.plain, headings(path))
         assert reading.title(section) in found
-
-
-# --- stubs -------------------------------------------------------------------
-
-
-def test_a_stub_keeps_what_stands_around_the_solution():
-    source = "\n".join(
-        [
-            "class Net:",
-            "    def __init__(self):",
-            f"        {BEGIN}",
-            "        self.a = 1",
-            "",
-            "        self.b = 2",
-            f"        {END}",
-            "",
-            "    def forward(self, x):",
-            "        y = x",
-            f"        {BEGIN}",
-            "        return y",
-            f"        {END}",
-        ]
-    )
-    assert stub_of(source).splitlines() == [
-        "class Net:",
-        "    def __init__(self):",
-        f"        {STUB}",
-        "",
-        "    def forward(self, x):",
-        "        y = x",
-        f"        {STUB}",
-    ]

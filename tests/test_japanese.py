@@ -3,12 +3,11 @@
 import ast
 import json
 import re
-import sys
 from xml.etree import ElementTree
 
 import pytest
 import yaml
-from built_book import BOOK, ROOT, build_project
+from built_book import BOOK, ROOT, build_project, built_page
 from docutils.nodes import make_id
 from lxml import html
 
@@ -18,8 +17,6 @@ from tools.translate import __main__ as translate
 from tools.translate import pieces, tree
 from tools.translate.rules import broken
 from tools.translate.strings import replace_strings, strings
-
-sys.path.insert(0, str(BOOK / "_ext"))
 
 PAGES = pieces.pages()
 TO_DO = re.compile(r"missing|stale|gone from")
@@ -181,21 +178,11 @@ def test_words_of_extensions_are_there():
 
 def test_a_renamed_section_keeps_its_address(tmp_path, monkeypatch):
     monkeypatch.setattr("course_edition.language", "en")  # again, afterwards
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "index.md").write_text(
-        "# One\n\n~~~{renamed} 一つ目の $x$ と `y`\n~~~\n\nText.\n", "utf-8"
+    text = "# One\n\n~~~{renamed} 一つ目の $x$ と `y`\n~~~\n\nText.\n"
+    assert not build_project(
+        tmp_path, "myst_parser course_edition", {"index": text}, language="ja"
     )
-    settings = {
-        "extensions": ["myst_parser", "course_edition"],
-        "html_theme": "basic",
-        "myst_enable_extensions": ["dollarmath"],
-        "suppress_warnings": ["config.cache"],
-        "language": "ja",
-    }
-    assert build_project(source, tmp_path / "html", settings) == ""
-    page = html.parse(tmp_path / "html/index.html")
-    [section] = page.xpath("//section[@id='one']")
+    [section] = built_page(tmp_path).xpath("//section[@id='one']")
     title = section.xpath("string(h1)")
     assert title.startswith("一つ目の") and "One" not in title
 
