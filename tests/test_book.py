@@ -2,13 +2,11 @@
 
 import copy
 import re
-from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import nbformat
 import pytest
-import yaml
 from built_book import (
     BOOK,
     ROOT,
@@ -135,19 +133,8 @@ def test_the_parts_of_the_picture_lead_to_their_chapters():
         page = urlsplit(link.get("href")).path.removesuffix(".html")
         assert page in toc_files() and page.startswith(f"{number}_")
         linked |= {link, *link.iter()}
-    for shape in ("rect", "circle"):
-        assert set(picture.iter(f"{svg}{shape}")) <= linked
     # 00 is about the whole, 05 about what goes on inside all attention
     numbers = {text.text for part in linked for text in part.iter()}
     parts = {name[:2] for name in toc_files() if name < "11"}
     parts -= {"00", "01", "05"}
     assert parts <= numbers
-
-
-def test_lecturers_cite_what_the_citation_file_says():
-    about = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    page = Path(BOOK, "en", "lecturers.md").read_text(encoding="utf-8")
-    assert f"title  = {{{about['title']}}}" in page
-    assert f"Version {about['version']}." in page
-    assert f"year   = {{{about['date-released'][:4]}}}" in page
-    assert f"{{{{{about['authors'][0]['name']}}}}}" in page

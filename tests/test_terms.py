@@ -5,20 +5,17 @@ section that the glossary names as ``where``, or in **bold** in any other.
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 from built_book import BOOK, markdown_of
+from course_glossary import AIMS, Finder, read_terms
 from docutils.nodes import make_id
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-
-sys.path.insert(0, str(BOOK / "_ext"))
-from course_glossary import AIMS, Finder, read_terms
 
 TERMS = read_terms(BOOK / "glossary.yml")
 FINDER = Finder(TERMS)

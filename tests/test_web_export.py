@@ -1,77 +1,20 @@
 """A translator as scripts for the book's pages."""
 
-import base64
 import json
 import random
-import re
 import shutil
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 from tiny import tiny_transformer
 
-from transformer_course.checkpoints import int8, web_export
+from transformer_course.checkpoints import web_export
 from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.plain import from_plain, to_plain
 from transformer_course.data.tokenizer import UNK
 from transformer_course.errors import ConfigError
-from transformer_course.models.config import ModelConfig
-from transformer_course.models.transformer import Transformer
 from transformer_course.training.post_training import add_lora
-
-
-def read(folder):
-    """What model.js hands over, and all bytes of the other scripts."""
-    text = (folder / "model.js").read_text("utf-8")
-    name, manifest = re.fullmatch(
-        r"course\.model\((\"[^\"]+\"),(.*)\);\n", text, re.S
-    ).groups()
-    content = b""
-    for i, path in enumerate(sorted(folder.glob("weights-*.js"))):
-        start, end = f'course.chunk({name},{i},"', '");\n'
-        script = path.read_text("utf-8")
-        assert script.startswith(start) and script.endswith(end)
-        content += base64.b64decode(script[len(start) : -len(end)])
-    return json.loads(manifest), content
-
-
-def tensors(manifest, content):
-    """The weights that the page makes of them."""
-    at, found = 0, {}
-    for name, rows, cols, kind in manifest["tensors"]:
-        size = rows * cols
-        if kind == "float32":
-            values = np.frombuffer(content, "<f4", size, at)
-            at += 4 * size
-        else:
-            whole = np.frombuffer(content, np.int8, size, at)
-            scales = np.frombuffer(content, "<f4", rows, at + size)
-            values = whole.reshape(rows, cols) * scales[:, None]
-            at += size + 4 * rows
-        found[name] = torch.tensor(values)
-    assert at == len(content)
-    return found
-
-
-def test_the_scripts_hold_the_model_in_eight_bits(tmp_path):
-    loaded = load_shipped("grammar")
-    web_export.save(tmp_path / "small", *loaded[:3])
-    manifest, content = read(tmp_path / "small")
-    found = tensors(manifest, content)
-    expected = dict(loaded.model.named_parameters())
-    assert found.keys() == expected.keys()
-    for name, tensor in expected.items():
-        if tensor.ndim > 1:
-            tensor = int8.dequantized(*int8.quantized(tensor))
-        assert torch.equal(found[name].view(tensor.shape), tensor)
-    pieces = manifest["tokenizer"]["pieces"]
-    expected = map(loaded.tokenizer.piece, range(len(pieces)))
-    assert [piece for piece, _ in pieces] == list(expected)
-    assert len(pieces) == loaded.tokenizer.vocab_size
-
 
 LIVE = Path(__file__).parents[1] / "book" / "_static" / "live"
 ASK = f"""
@@ -152,20 +95,16 @@ def test_the_page_writes_plain_text_as_python_does(language, signs):
 
 
 @pytest.mark.parametrize(
-    ("settings", "pieces", "words"),
+    ("position", "pieces", "words"),
     [
-        ({"position": "learned"}, "word", "position is learned"),
-        ({}, "bpe", "pieces is bpe"),
-        ({}, None, "pieces is None"),
+        ("learned", "word", "position is learned"),
+        ("rotary", None, "pieces is None"),
     ],
 )
 def test_what_the_page_does_not_know_is_refused(
-    settings, pieces, words, tmp_path
+    position, pieces, words, tmp_path
 ):
-    config = ModelConfig(
-        vocab_size=9, d_model=8, n_heads=2, d_ff=8, n_layers=1, **settings
-    )
-    model, folder = Transformer(config), tmp_path / "model"
+    model, folder = tiny_transformer(position=position), tmp_path / "model"
     with pytest.raises(ConfigError, match=words):
         web_export.save(folder, model, None, {"pieces": pieces})
     assert not folder.exists()
