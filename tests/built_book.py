@@ -1,9 +1,13 @@
 """The book's sources and its built pages, for the tests that check them."""
 
+import json
 import re
+import shutil
+import subprocess
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -92,6 +96,22 @@ def built_site() -> Path:
     if reason := not_ready():
         pytest.skip(reason)
     return SITE
+
+
+def in_node(name: str, scripts: list[Path], *given: Any) -> Any:
+    """What ``answer`` of ``scripts/NAME.js`` gives beside a page's own."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node, to run the page's own script")
+    folder = Path(__file__).with_name("scripts")
+    done = subprocess.run(
+        [node, folder / "node.js", *scripts, folder / f"{name}.js"],
+        input=json.dumps(given),
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    return json.loads(done.stdout)
 
 
 def loads_of_style(css: str) -> list[str]:

@@ -134,15 +134,15 @@ def test_moodle_gets_every_question(number):
         answers = item.findall("answer")
         shares = [float(answer.get("fraction")) for answer in answers]
         assert {*shares} <= FRACTIONS
-        kind = item.get("type")
         if one.choices:
-            assert kind == "multichoice" and sum(shares) == 100
+            assert item.get("type") == "multichoice" and sum(shares) == 100
             assert all(answer.findtext("feedback/text") for answer in answers)
         elif one.answer:
-            assert kind == "numerical" and shares.count(100) == 1
+            assert item.get("type") == "numerical"
+            assert shares.count(100) == 1
             assert all(answer.findtext("tolerance") for answer in answers)
         else:
-            assert kind == "essay" and not answers
+            assert item.get("type") == "essay" and not answers
             lines = item.findtext("graderinfo/text").count("<li>")
             assert lines == len(one.key) + len(one.wrong)
         for text in item.iter("text"):

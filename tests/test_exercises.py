@@ -90,13 +90,6 @@ def assert_is_readable(text: str) -> None:
 # --- right, wrong, unwritten -------------------------------------------------
 
 
-@every_exercise
-def test_the_solution_as_it_is_shown_is_correct(exercise):
-    verdict = diagnose(exercise, learned(exercise.source))
-    assert verdict.is_correct, verdict.text
-    assert_is_readable(verdict.text)
-
-
 def test_solutions_in_other_words_are_correct(exercise, other):
     verdict = diagnose(exercise, other)
     assert verdict.is_correct, verdict.text

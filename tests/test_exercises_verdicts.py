@@ -292,7 +292,8 @@ def test_shape_and_dtype_change_only_where_no_number_is_lost():
     hiding = torch.tensor([0.0, -torch.inf])  # not: False, True
     for wanted in (torch.bool, torch.int64):
         for kept in (half, hiding):
-            assert like(kept, torch.ones(2, dtype=wanted)) is kept
+            left = like(kept, torch.ones(2, dtype=wanted))
+            assert torch.equal(left, kept) and left.dtype == kept.dtype
     mask = like(torch.tensor([1.0, 0.0]), torch.ones(2).bool())
     assert mask.dtype == torch.bool and mask.tolist() == [True, False]
     table = torch.arange(6.0).view(2, 3)

@@ -1,5 +1,6 @@
 """Limits that a count can hold: of chapters and built pages."""
 
+import ast
 import gzip
 import re
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from built_book import (
     BOOK,
+    ROOT,
     built_site,
     code_cells,
     loads_of_style,
@@ -39,6 +41,15 @@ SPINE = {
 whole model, and more where one training is followed from text to judges."""
 PICTURES, GUESSES = 14, 5
 """Pictures of a chapter, and questions that it stops for."""
+PROSE = 1 / 3
+"""Share of a Python file's characters that its strings, but not its
+docstrings, may have: text belongs in a text file."""
+MOSTLY_STRINGS = {
+    "tests/browser/test_look.py",
+    "transformer_course/cli/options.py",
+}
+"""The files that hold more: what a browser is asked, in JavaScript, and the
+help of options that commands share."""
 FIRST_PAGE = 1_100_000
 """Bytes of the first page and of all that it loads."""
 BEFORE_PAINT = 150_000
@@ -138,6 +149,29 @@ def code_above(path: Path) -> int:
     cells = read(path).cells
     depth = next(i for i, c in enumerate(cells) if "## In depth" in c.source)
     return sum(cell.cell_type == "code" for cell in cells[:depth])
+
+
+def share_of_strings(path: Path) -> float:
+    """The share of a file's characters that stand in strings.
+
+    A string alone on its lines is a docstring, and counts as none.
+    """
+    source = path.read_text("utf-8")
+    nodes = list(ast.walk(ast.parse(source)))
+    alone = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    strings = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and node not in alone
+    ]
+    letters = sum(len(text) for text in strings if isinstance(text, str))
+    return letters / max(1, len(source))
+
+
+def test_no_python_file_is_mostly_prose():
+    files = ROOT.glob("[a-z]*/**/*.py")
+    found = {path for path in files if share_of_strings(path) > PROSE}
+    assert found == {ROOT / name for name in MOSTLY_STRINGS}
 
 
 def test_the_scripts_of_the_live_figures_are_light():

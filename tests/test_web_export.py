@@ -1,12 +1,9 @@
 """A translator as scripts for the book's pages."""
 
-import json
 import random
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
+from built_book import BOOK, in_node
 from tiny import tiny_transformer
 
 from transformer_course.checkpoints import web_export
@@ -16,39 +13,11 @@ from transformer_course.data.tokenizer import UNK
 from transformer_course.errors import ConfigError
 from transformer_course.training.post_training import add_lora
 
-LIVE = Path(__file__).parents[1] / "book" / "_static" / "live"
-ASK = f"""
-globalThis.UNK = {UNK};
-const fs = require("fs");
-const [scripts, given] = JSON.parse(fs.readFileSync(0));
-for (const script of scripts) (0, eval)(fs.readFileSync(script, "utf8"));
-console.log(JSON.stringify(answer(...given)));
-"""
-TOKENIZER = """
-const answer = (settings, lines, rows) => {
-  const tokenizer = new Tokenizer(settings);
-  return [lines.map((line) => tokenizer.encode(line)),
-    rows.map((ids) => tokenizer.decode(ids))];
-};"""
-PLAIN = """
-const answer = (texts, language) => texts.map((text) =>
-  [fromPlain(text, language), toPlain(text, language)]);"""
 
-
-def in_page(part, code, *given):
-    """What ``answer`` of the code gives, beside the page's own script."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs node, to run the page's own script")
-    scripts = [str(LIVE / f"{name}.js") for name in ("parts", part)]
-    done = subprocess.run(
-        [node, "-e", code + ASK],
-        input=json.dumps([scripts, given]),
-        check=True,
-        capture_output=True,
-        encoding="utf-8",
-    )
-    return json.loads(done.stdout)
+def in_page(part: str, *given):
+    """What the page's own script says."""
+    live = BOOK / "_static/live"
+    return in_node(part, [live / "parts.js", live / f"{part}.js"], *given)
 
 
 @pytest.mark.parametrize("name", ["grammar", "en-ja"])
@@ -66,7 +35,7 @@ def test_the_pages_tokenizer_is_sentencepieces(name):
     rows += map(tokenizer.encode, [*lines, "\ufeff", "\ufeffa"])
     kind = loaded.details["pieces"]
     given = {"type": kind, "pieces": tokenizer.scored_pieces()}
-    encoded, decoded = in_page("tokenizer", TOKENIZER, given, lines, rows)
+    encoded, decoded = in_page("tokenizer", UNK, given, lines, rows)
     assert encoded == [*map(tokenizer.encode, lines)]
     assert decoded == [*map(tokenizer.decode, rows)]
 
@@ -88,7 +57,7 @@ def test_the_page_writes_plain_text_as_python_does(language, signs):
     rng = random.Random(0)
     texts = ["".join(rng.choices(signs, k=rng.randint(0, 25)))
              for _ in range(1000)]  # fmt: skip
-    assert in_page("plain", PLAIN, texts, language) == [
+    assert in_page("plain", texts, language) == [
         [from_plain(text, language), to_plain(text, language)]
         for text in texts
     ]
