@@ -16,8 +16,7 @@ from built_book import (
     read,
 )
 
-from tools.refresh_outputs import corpora_of, tidy
-from transformer_course.data.download import find_corpus
+from tools.refresh_outputs import tidy
 
 notebook = pytest.mark.parametrize(
     "path",
@@ -55,16 +54,6 @@ def test_outputs_have_no_unmeant_error_and_no_folder_of_a_machine(path):
                 if kind.startswith("text/")
             ]
             assert not any(map(place.search, texts)), cell.source
-
-
-@notebook
-def test_a_corpus_is_named_as_it_can_be_fetched(path):
-    """By a notebook or by a code cell, in the metadata."""
-    stored = read(path)
-    for part in (stored, *stored.cells):
-        assert all(find_corpus(name) for name in corpora_of(part))
-        if part.get("cell_type", "code") != "code":
-            assert not corpora_of(part), part.source
 
 
 @notebook

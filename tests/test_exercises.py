@@ -129,18 +129,6 @@ def test_every_file_of_the_catalogue_is_an_exercise():
 
 
 @every_exercise
-def test_every_function_of_a_file_is_used(exercise):
-    """By the file, or by the mistakes beside it."""
-    path = Path(file_of(exercise).__file__)
-    text = path.read_text("utf-8")
-    text += path.with_suffix(".mistakes.md").read_text("utf-8")
-    for name, value in vars(file_of(exercise)).items():
-        if getattr(value, "__module__", None) == exercise.solution.__module__:
-            uses = re.findall(rf"\b{name}\b", text)
-            assert hasattr(value, "is_other") or len(uses) > 1, name
-
-
-@every_exercise
 def test_an_exercise_has_what_it_needs(exercise):
     source = inspect.getsource(inspect.unwrap(exercise.solution))
     assert source.count(BEGIN) == source.count(END) > 0
