@@ -1,5 +1,7 @@
 """The figures say what they are given, and refuse what does not fit."""
 
+import inspect
+
 import matplotlib
 import pytest
 import torch
@@ -28,6 +30,17 @@ def no_figure_left():
 
 def printed(ax) -> list[str]:
     return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("obj", [attention.MultiHeadAttention, attention])
+def test_show_source_is_the_source(obj, monkeypatch):
+    shown = []
+    monkeypatch.setattr(viz, "display", shown.append)
+    viz.show_source(obj)
+    [block] = shown
+    assert inspect.getsource(obj).strip() in block.data
+    assert "`transformer_course/models/attention.py`" in block.data
+    assert block.data.endswith("\n````")
 
 
 def test_show_source_refuses_what_has_none():

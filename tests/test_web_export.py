@@ -1,17 +1,56 @@
 """A translator as scripts for the book's pages."""
 
+import base64
+import json
 import random
 
+import numpy as np
 import pytest
+import torch
 from built_book import BOOK, in_node
 from tiny import tiny_transformer
 
-from transformer_course.checkpoints import web_export
+from transformer_course.checkpoints import int8, web_export
 from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.plain import from_plain, to_plain
 from transformer_course.data.tokenizer import UNK
 from transformer_course.errors import ConfigError
 from transformer_course.training.post_training import add_lora
+
+KINDS = {"int8": "i1", "float32": "f4"}
+
+
+def weights_in(folder):
+    """The weights that the page makes of the scripts."""
+    text = (folder / "model.js").read_text("utf-8")
+    manifest = json.loads(text.partition(",")[2].removesuffix(");\n"))
+    content = b"".join(
+        base64.b64decode(path.read_text("utf-8").split('"')[-2])
+        for path in sorted(folder.glob("weights-*.js"))
+    )
+    at, found = 0, {}
+    for name, rows, cols, kind in manifest["tensors"]:
+        size, scales = rows * cols, 1
+        values = np.frombuffer(content, f"<{KINDS[kind]}", size, at)
+        at += values.nbytes
+        if kind == "int8":
+            scales = np.frombuffer(content, "<f4", rows, at)[:, None]
+            at += scales.nbytes
+        found[name] = torch.tensor(values.reshape(rows, cols) * scales)
+    assert at == len(content)
+    return found
+
+
+def test_the_scripts_hold_the_model_in_eight_bits(tmp_path):
+    loaded = load_shipped("grammar")
+    web_export.save(tmp_path / "small", *loaded[:3])
+    found = weights_in(tmp_path / "small")
+    expected = dict(loaded.model.named_parameters())
+    assert found.keys() == expected.keys()
+    for name, tensor in expected.items():
+        if tensor.ndim > 1:
+            tensor = int8.dequantized(*int8.quantized(tensor))
+        assert torch.equal(found[name].view(tensor.shape), tensor)
 
 
 def in_page(part: str, *given):
