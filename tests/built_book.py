@@ -1,11 +1,17 @@
 """The book's sources and its built pages, for the tests that check them."""
 
+import json
 import re
+import shutil
+import subprocess
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import nbformat
+import pytest
+from lxml import html
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,8 +20,10 @@ SITE = ROOT / "_build/en/_build/html"
 """Folder that ``make book`` builds the pages into."""
 
 
-def build_project(source: Path, site: Path, settings: dict) -> str:
-    """Build a small Sphinx project; what it warned of.
+def build_project(
+    folder: Path, extensions: str, pages: dict[str, str], **settings
+) -> str:
+    """Build a small Sphinx project into ``folder/html``; what it warned of.
 
     Sphinx keeps the words of an earlier build in the same process, and its
     parsers of files: without clearing them a page after a Japanese one would
@@ -26,24 +34,38 @@ def build_project(source: Path, site: Path, settings: dict) -> str:
     from sphinx.application import Sphinx
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-    warnings = StringIO()
-    settings = {"source_suffix": {".rst": "restructuredtext"}} | settings
+    source, warnings = folder / "source", StringIO()
+    for name, text in pages.items():
+        path = source / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    settings = {
+        "extensions": extensions.split(),
+        "source_suffix": {".rst": "restructuredtext"},
+        "html_theme": "basic",
+        "myst_enable_extensions": ["colon_fence", "dollarmath", "amsmath"],
+        "numfig": True,
+        "suppress_warnings": ["config.cache"],
+    } | settings
     sphinx.locale.translators.clear()
     with patch_docutils(), docutils_namespace():
-        trees = site.with_name(f"{site.name}-trees")
-        app = Sphinx(
+        Sphinx(
             source,
             None,
-            site,
-            trees,
+            folder / "html",
+            folder / "trees",
             "html",
             settings,
             status=None,
             warning=warnings,
-        )
-        app.build()
+        ).build()
     sphinx.locale.translators.clear()
     return warnings.getvalue()
+
+
+def built_page(folder: Path, name: str = "index") -> html.HtmlElement:
+    """A page of a small project."""
+    return html.fromstring((folder / f"html/{name}.html").read_bytes())
 
 
 # --- the built pages ---------------------------------------------------------
@@ -57,12 +79,8 @@ def not_ready() -> str | None:
         return "the book is not built: run `make book`"
     built = stamp.stat().st_mtime
     sources = [ROOT / "_config.yml", ROOT / "_toc.yml"]
-    for name in (
-        "book",
-        "course_exercises",
-        "experiments/results",
-        "transformer_course",
-    ):
+    folders = "book course_exercises experiments/results transformer_course"
+    for name in folders.split():
         sources += (ROOT / name).rglob("*")
     for path in sources:
         if {"__pycache__", "ja"} & {*path.parts} or path.name.startswith("."):
@@ -71,6 +89,29 @@ def not_ready() -> str | None:
             name = path.relative_to(ROOT)
             return f"the built book is older than {name}: run `make book`"
     return None
+
+
+def built_site() -> Path:
+    """The built pages; the test is skipped where they cannot be checked."""
+    if reason := not_ready():
+        pytest.skip(reason)
+    return SITE
+
+
+def in_node(name: str, scripts: list[Path], *given: Any) -> Any:
+    """What ``answer`` of ``scripts/NAME.js`` gives beside a page's own."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node, to run the page's own script")
+    folder = Path(__file__).with_name("scripts")
+    done = subprocess.run(
+        [node, folder / "node.js", *scripts, folder / f"{name}.js"],
+        input=json.dumps(given),
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    return json.loads(done.stdout)
 
 
 def loads_of_style(css: str) -> list[str]:

@@ -2,13 +2,11 @@
 
 import copy
 import re
-from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import nbformat
 import pytest
-import yaml
 from built_book import (
     BOOK,
     ROOT,
@@ -18,8 +16,7 @@ from built_book import (
     read,
 )
 
-from tools.refresh_outputs import corpora_of, tidy
-from transformer_course.data.download import find_corpus
+from tools.refresh_outputs import tidy
 
 notebook = pytest.mark.parametrize(
     "path",
@@ -57,16 +54,6 @@ def test_outputs_have_no_unmeant_error_and_no_folder_of_a_machine(path):
                 if kind.startswith("text/")
             ]
             assert not any(map(place.search, texts)), cell.source
-
-
-@notebook
-def test_a_corpus_is_named_as_it_can_be_fetched(path):
-    """By a notebook or by a code cell, in the metadata."""
-    stored = read(path)
-    for part in (stored, *stored.cells):
-        assert all(find_corpus(name) for name in corpora_of(part))
-        if part.get("cell_type", "code") != "code":
-            assert not corpora_of(part), part.source
 
 
 @notebook
@@ -135,19 +122,8 @@ def test_the_parts_of_the_picture_lead_to_their_chapters():
         page = urlsplit(link.get("href")).path.removesuffix(".html")
         assert page in toc_files() and page.startswith(f"{number}_")
         linked |= {link, *link.iter()}
-    for shape in ("rect", "circle"):
-        assert set(picture.iter(f"{svg}{shape}")) <= linked
     # 00 is about the whole, 05 about what goes on inside all attention
     numbers = {text.text for part in linked for text in part.iter()}
     parts = {name[:2] for name in toc_files() if name < "11"}
     parts -= {"00", "01", "05"}
     assert parts <= numbers
-
-
-def test_lecturers_cite_what_the_citation_file_says():
-    about = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    page = Path(BOOK, "en", "lecturers.md").read_text(encoding="utf-8")
-    assert f"title  = {{{about['title']}}}" in page
-    assert f"Version {about['version']}." in page
-    assert f"year   = {{{about['date-released'][:4]}}}" in page
-    assert f"{{{{{about['authors'][0]['name']}}}}}" in page

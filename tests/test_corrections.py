@@ -7,7 +7,6 @@ from built_book import BOOK
 
 from transformer_course.models.config import ModelConfig
 from transformer_course.models.layers import FeedForward
-from transformer_course.models.masks import causal_mask
 from transformer_course.models.transformer import (
     DecoderLayer,
     EncoderLayer,
@@ -75,9 +74,3 @@ def test_speeds_of_the_right_and_of_the_copied_table():
     text = entry("said-heat-map")
     for speed in [right, *copied]:
         assert f"{speed:.3f}".removeprefix("0") in text
-
-
-def test_a_number_that_is_not_low_enough_can_be_undercut():
-    scores = torch.tensor([[-15000.0, -1.0], [-1.0, -1.0]])
-    hidden = scores.masked_fill(~causal_mask(2)[0, 0], -10000.0)
-    assert hidden.softmax(-1)[0, 1] > 0.99

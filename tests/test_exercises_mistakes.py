@@ -90,7 +90,7 @@ def test_a_mistake_is_the_changed_solution_and_what_is_said_of_it():
     assert back.implementation(6.0) == again.implementation(6.0) == 11.0
     assert scaled(6.0) == 13.0, "the solution itself is not changed"
     assert divided.implementation(6.0, by=3.0) == 3.0
-    assert divided.name == divided.implementation.__name__ == "divided"
+    assert divided.name == "divided"
     assert divided.text == "Your code divides.\n\nIt has to multiply."
     assert divided.section == "06_masks#the-causal-mask"
     assert not_shifted.section == "04_attention#three-tokens"
@@ -119,11 +119,8 @@ def test_the_parts_of_a_class_are_changed_where_they_stand(
     ("text", "said"),
     [
         (mistake("- y * by\n+ x", "a"), "stands 0 times"),
-        (mistake("- wide\n+ x", "a"), "stands 2 times"),
         (mistake("- x * by\n+ x *", "a"), "is no Python"),
-        (mistake("return x *", "a", "python"), "is no Python"),
         (mistake("+ y = 1", "a"), "follow those that they replace"),
-        (mistake("- x * by\n-> x", "a"), "stands 0 times"),
         (mistake("x * by", "a"), "each line begins with - or"),
         ("## a\nText.\n", "a block of ```diff"),
         (

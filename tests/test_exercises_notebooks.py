@@ -6,9 +6,8 @@ import nbformat
 import pytest
 from built_book import (
     BOOK,
-    SITE,
+    built_site,
     markdown_of,
-    not_ready,
     section_ids,
 )
 from nbclient import NotebookClient
@@ -142,11 +141,10 @@ def test_an_interruption_leaves_no_part_of_a_notebook(tmp_path, monkeypatch):
 
 def test_each_chapter_s_page_ends_with_its_notebook():
     """With a link, and the notebook beside the page, as it is made now."""
-    if reason := not_ready():
-        pytest.skip(reason)
+    site = built_site()
     for source in SOURCES:
         name = f"exercises/{source.stem}.ipynb"
-        page = (SITE / f"{source.stem}.html").read_text(encoding="utf-8")
+        page = (site / f"{source.stem}.html").read_text(encoding="utf-8")
         assert f'href="{name}"' in page
-        stored = nbformat.read(SITE / name, as_version=4)
+        stored = nbformat.read(site / name, as_version=4)
         assert stored == learner_notebook(source)

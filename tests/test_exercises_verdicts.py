@@ -1,6 +1,5 @@
 """Verdicts on mistakes that can be made in any exercise."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -21,14 +20,6 @@ def double(x, by=2.0):
     ### BEGIN SOLUTION
     return x * by
     ### END SOLUTION
-
-
-def halved(x, by=2.0):
-    return x / by
-
-
-def always_two(x, by=2.0):
-    return x * 2.0
 
 
 def fails_on_rows(x, by=2.0):
@@ -76,16 +67,8 @@ DOUBLE = Exercise(
 # --- one candidate, one verdict ----------------------------------------------
 
 
-def yields(x, by=2.0):
-    yield x * by
-
-
 def helper(x):
     return torch.cat([x, 3])
-
-
-def calls_helper(x, by=2.0):
-    return helper(x)
 
 
 def fails_if_large(x, by=2.0):
@@ -96,11 +79,6 @@ def fails_if_large(x, by=2.0):
 
 def calls_itself(x, by=2.0):
     return calls_itself(x, by)
-
-
-def xor(x, by=2.0):
-    """PyTorch's own error, not that of a stub."""
-    return x ^ x
 
 
 def without_return(x, by=2.0):
@@ -122,102 +100,70 @@ def nan_gradient(x):
     return (x - x).sqrt() * 0
 
 
-def adds_nan_gradient(x, by=2.0):
-    return x * by + nan_gradient(x)
-
-
-def halved_with_a_kink(x, by=2.0):
-    return x / by + (nan_gradient(x) if x.numel() == 1 else 0)
-
-
-def wrong_on_many(x, by=2.0):
-    """The gradient is wrong on a smaller input than the result."""
-    return x.detach() * by if x.numel() == 1 else x * by + 1
-
-
 CANDIDATES = {
-    "correct: Tried on 10 inputs": lambda x, by=2.0: by * x,
-    "generic changed_input: `x` in place": lambda x, by=2.0: x.mul_(by),
-    "generic wrong_type: a NumPy array": lambda x, by=2.0: (
-        x.detach().numpy() * by
-    ),
-    "generic wrong_type: a list": lambda x, by=2.0: (x * by).tolist(),
-    "generic wrong_type: `yield`": yields,
-    "generic wrong_shape: (1, 1); the exercise asks": lambda x, by=2.0: (
-        x[None] * by
-    ),
-    "generic wrong_dtype: int64": lambda x, by=2.0: (x * by).long(),
-    "generic gradients_fail: want a grad": lambda x, by=2.0: torch.from_numpy(
-        x.numpy() * by
-    ),
+    "correct: Tried on 10 inputs": "by * x",
+    "generic changed_input: `x` in place": "x.mul_(by)",
+    "generic wrong_type: a NumPy array": "x.detach().numpy() * by",
+    "generic wrong_type: a list": "(x * by).tolist()",
+    "generic wrong_type: `yield`": "(yield x * by)",
+    "generic wrong_shape: (1, 1); the exercise asks": "x[None] * by",
+    "generic wrong_dtype: int64": "(x * by).long()",
+    "generic gradients_fail: want a grad": "torch.from_numpy(x.numpy() * by)",
     "generic returned_none: `return`": without_return,
-    "generic not_repeated: random numbers": lambda x, by=2.0: (
-        x * by + torch.randn(1)
-    ),
+    "generic not_repeated: random numbers": "x * by + torch.randn(1)",
     "generic not_repeated: second time": Remembers(),
-    "generic not_a_number: NaN": lambda x, by=2.0: x * by * float("nan"),
+    "generic not_a_number: NaN": "x * by * float('nan')",
     "generic wrong_arguments: called as double(x": lambda x: x,
     "generic wrong_kind: asks for a function": nn.Identity,
-    "generic gradient_cut: though the": lambda x, by=2.0: (x * by).detach(),
-    "generic wrong_gradient: though the": lambda x, by=2.0: (
-        x * by / 2 + (x * by / 2).detach()
-    ),
-    "generic gradient_not_a_number: though the": adds_nan_gradient,
-    "limit memory: more memory": lambda x, by=2.0: torch.ones(1 << 45),
-    "error NotImplementedError: not implemented": xor,
-    "error TypeError: in helper: return torch": calls_helper,
+    "generic gradient_cut: though the": "(x * by).detach()",
+    "generic wrong_gradient: though the": "x * by / 2 + (x * by / 2).detach()",
+    "generic gradient_not_a_number: though the": "x * by + nan_gradient(x)",
+    "limit memory: more memory": "torch.ones(1 << 45)",
+    "error NotImplementedError: not implemented": "x ^ x",  # PyTorch's own
+    "error TypeError: in helper: return torch": "helper(x)",
     "error ValueError: on 1 of 10 inputs": fails_if_large,
     "error RecursionError: every input": calls_itself,
-    "error SystemExit: every input": lambda x, by=2.0: sys.exit(1),
-    "unknown: never uses `by`": lambda x, by=2.0: x * 7,
-    "unknown: differs on 1 of 10 inputs": lambda x, by=2.0: (
-        lambda: x * by + (x > 50)
-    )(),
-    "unknown: 9 of 60 numbers differ, first [5, 1]": lambda x, by=2.0: (
-        x * by + (x > 50)
-    ),
-    "unknown: 2.0004": lambda x, by=2.0: x * by * 1.0002,
-    "unknown: (a column)": wrong_on_many,
-    "misconception halved: (one): x = [1.]": halved,
-    "misconception always_two: (three)": always_two,
+    "error SystemExit: every input": "exit(1)",
+    "unknown: never uses `by`": "x * 7",
+    "unknown: differs on 1 of 10 inputs": "(lambda: x * by + (x > 50))()",
+    "unknown: 9 of 60 numbers differ, first [5, 1]": "x * by + (x > 50)",
+    "unknown: 2.0004": "x * by * 1.0002",
+    # the gradient is wrong on a smaller input than the result
+    "unknown: (a column)": "x.detach() * by if len(x) == 1 else x * by + 1",
+    "misconception halved: (one): x = [1.]": "x / by",
+    "misconception always_two: (three)": "x * 2.0",
     "misconception fails_on_rows: ValueError: only columns": fails_on_rows,
-    "misconception halved+changed_input: 2. Your": lambda x, by=2.0: x.div_(
-        by
+    "misconception halved+changed_input: 2. Your": "x.div_(by)",
+    "misconception wrong_shape+halved: 2. You divide": "(x / by)[None]",
+    "misconception wrong_shape+halved: 1. Your": "(x / by)[None].double()",
+    "misconception wrong_dtype+halved: 1. Your result": "(x / by).double()",
+    "misconception halved+gradient_cut: No gradient": "(x / by).detach()",
+    "misconception halved+wrong_gradient: The": (
+        "x / by / 2 + (x / by / 2).detach()"
     ),
-    "misconception wrong_shape+halved: 2. You divide": lambda x, by=2.0: (
-        x / by
-    )[None],
-    "misconception wrong_shape+halved: 1. Your result": lambda x, by=2.0: (
-        x / by
-    )[None].double(),
-    "misconception wrong_dtype+halved: 1. Your result": lambda x, by=2.0: (
-        x / by
-    ).double(),
-    "misconception halved+gradient_cut: No gradient": lambda x, by=2.0: (
-        x / by
-    ).detach(),
-    "misconception halved+wrong_gradient: The": lambda x, by=2.0: (
-        x / by / 2 + (x / by / 2).detach()
+    "misconception halved: You divide": (
+        "x / by + (nan_gradient(x) if x.numel() == 1 else 0)"
     ),
-    "misconception halved: You divide": halved_with_a_kink,
 }
-"""By the verdict's kind, the mistakes that it names, words of its text."""
+"""By the verdict's kind, the mistakes that it names, words of its text: a
+function, or what it returns."""
 
 
 @pytest.mark.parametrize(
     ("expected", "candidate"), CANDIDATES.items(), ids=list(CANDIDATES)
 )
 def test_the_verdict_names_what_is_wrong(expected, candidate):
+    if isinstance(candidate, str):
+        candidate = eval(f"lambda x, by=2.0: {candidate}", globals())
     verdict = diagnose(DOUBLE, candidate)
     named, _, said = expected.partition(": ")
     mistake = verdict.mistake.replace(" and ", "+")
     assert f"{verdict.kind} {mistake}".strip() == named, verdict.text
     assert said in " ".join(verdict.text.split()), verdict.text
-    assert "return x * by" not in verdict.text and "0x" not in verdict.text
-    assert ("though" in verdict.text) == ("though" in said)
-    assert ("never uses" in verdict.text) == ("never uses" in said)
-    for of_engine in ("outcome.py", "File", "not written yet"):
-        assert of_engine not in verdict.text
+    for seldom in ("though", "never uses"):
+        assert (seldom in verdict.text) == (seldom in said)
+    for never in ("return x * by", "0x", "outcome.py", "not written yet"):
+        assert never not in verdict.text
     assert all(len(s) <= show.WIDTH + 4 for s in verdict.text.splitlines())
 
 
@@ -323,32 +269,28 @@ def test_the_smallest_case_says_whether_it_is_an_error():
 
 
 def test_functions_are_shown_by_name_and_long_values_are_cut_off():
-    text = show.assignments({"steps": [halved, always_two], "by": halved})
+    text = show.assignments({"steps": [double, helper], "by": double})
     assert text.splitlines() == [
-        "steps = 1. the function halved",
-        "        2. the function always_two",
-        "by = the function halved",
+        "steps = 1. the function double",
+        "        2. the function helper",
+        "by = the function double",
     ]
-    text = "吾輩は猫である。" * 100
-    assert show.short(text).startswith("'吾輩は猫である。")
-    assert show.short(text).endswith(" …") and len(show.short(text)) < 400
+    text = show.short("吾輩は猫である。" * 100)
+    assert text.endswith(" …") and 100 < len(text) < 400
 
 
 def test_a_notebook_shows_a_link():
     exercise = EXERCISES["padding_mask"]
     verdict = diagnose(exercise, exercise.mistakes[0].implementation)
     shown = verdict._repr_markdown_()
-    page = verdict.section.partition("#")[0]
-    assert f"](<../book/en/{page}.ipynb#" in shown
-    text = shown.partition("Read again")[0].replace("```text", "")
-    assert text.replace("```", "").strip() in repr(verdict)
-    assert not diagnose(exercise, exercise.solution)._repr_markdown_()
+    assert "](<../book/en/06_masks.ipynb#" in shown
+    assert verdict.text.partition("Read again")[0].strip() in shown
 
 
 def test_shape_and_dtype_change_only_where_no_number_is_lost():
     half = torch.tensor([0.5, 2.0])
     hiding = torch.tensor([0.0, -torch.inf])  # not: False, True
-    for wanted in (torch.bool, torch.int64, torch.uint8):
+    for wanted in (torch.bool, torch.int64):
         for kept in (half, hiding):
             left = like(kept, torch.ones(2, dtype=wanted))
             assert torch.equal(left, kept) and left.dtype == kept.dtype
@@ -356,18 +298,16 @@ def test_shape_and_dtype_change_only_where_no_number_is_lost():
     assert mask.dtype == torch.bool and mask.tolist() == [True, False]
     table = torch.arange(6.0).view(2, 3)
     assert like(table, torch.ones(3, 2)) is table, "it may be transposed"
-    assert like(table, torch.ones(1, 7)) is table
     assert torch.equal(like(table[None], torch.ones(6)), table.flatten())
     assert like([table, 3], (torch.ones(6), 3))[0].shape == (6,)
     assert torch.equal(like(2, torch.tensor(0.5)), torch.tensor(2.0))
-    assert like(2, torch.ones(1)) == 2
 
 
 # --- classes -----------------------------------------------------------------
 
 
 class Scale(nn.Module):
-    """Multiply by learned factors."""
+    """Multiply by learned factors, and shift."""
 
     def __init__(self, d_model: int):
         super().__init__()
@@ -375,10 +315,7 @@ class Scale(nn.Module):
         self.second = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x):
-        """One factor a column."""
-        ### BEGIN SOLUTION
         return x * self.first + self.second
-        ### END SOLUTION
 
 
 def test_a_class_is_built_given_weights_and_called():
@@ -388,8 +325,7 @@ def test_a_class_is_built_given_weights_and_called():
             self.second = nn.Parameter(torch.ones(d_model))
             self.first = nn.Parameter(torch.ones(d_model))
 
-        def forward(self, x):
-            return self.second + self.first * x
+        forward = Scale.forward
 
     exercise = replace(
         DOUBLE,

@@ -2,14 +2,11 @@
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
+import lxml.html
 import yaml
-from built_book import BOOK, build_project
-from lxml import html
-
-sys.path.insert(0, str(BOOK / "_ext"))
+from built_book import BOOK, build_project, built_page
 from course_glossary import (
     entry,
     gojuon_order,
@@ -73,19 +70,19 @@ SMALL = Path(__file__).with_name("small_glossary")
 
 def test_the_page_shows_what_the_file_says(tmp_path):
     shutil.copytree(SMALL, tmp_path, dirs_exist_ok=True)
-    source = tmp_path / "book"
-    shutil.copy(BOOK / "en" / "glossary.md", source)
-    settings = {
-        "extensions": ["myst_parser", "course_glossary"],
-        "myst_enable_extensions": ["attrs_block", "dollarmath"],
-        "nitpicky": True,
-    }
-    warnings = build_project(source, tmp_path / "html", settings)
+    pages = {"glossary": (BOOK / "en/glossary.md").read_text("utf-8")}
+    warnings = build_project(
+        tmp_path,
+        "myst_parser course_glossary",
+        pages,
+        myst_enable_extensions=["attrs_block", "dollarmath"],
+        nitpicky=True,
+    )
     assert "06_masks#the-past" in warnings
     assert "reference target not found: masks" in warnings
     assert warnings.count("WARNING") == 2
 
-    first = html.parse(tmp_path / "html" / "index.html")
+    first = built_page(tmp_path)
     (paragraph, *_) = first.xpath("//section/p")
     said = " ".join(paragraph.text_content().split())
     assert "in chapter 06, The future, in chapter 06 and in Glossary." in said
@@ -93,18 +90,18 @@ def test_the_page_shows_what_the_file_says(tmp_path):
     assert links[:2] == ["glossary.html#term-mask", "06_masks.html#the-future"]
 
     assert not first.xpath("//template")
-    chapter = html.parse(tmp_path / "html" / "06_masks.html")
+    chapter = built_page(tmp_path, "06_masks")
     linked = chapter.xpath("//a[*[contains(@class, 'term')]]")
     assert [link.text_content() for link in linked] == ["masks", "look"]
     assert linked[1].getparent().tag == "strong"
     hidden = chapter.xpath("//template/div")
-    meanings = [html.tostring(div, encoding="unicode") for div in hidden]
+    meanings = [lxml.html.tostring(div, encoding="unicode") for div in hidden]
     mask = "<b>mask</b> A <code>mask</code>."
     assert mask in meanings[0] and "<b>attention</b> A look." in meanings[1]
     japanese = "<p><strong>注意機構（ちゅういきこう）</strong>：見"
     assert japanese in meanings[1]
 
-    page = html.parse(tmp_path / "html" / "glossary.html")
+    page = built_page(tmp_path, "glossary")
     text = " ".join(page.xpath("string(//body)").split())
     assert (
         "A look. Also: look. Symbol: \\(A\\). → chapter 06 注意機構（ちゅう"

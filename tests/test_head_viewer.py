@@ -1,17 +1,13 @@
 """The head viewer: its data, its tables, and what its script needs."""
 
-import importlib
 import json
-import sys
 
+import course_head_viewer as viewer
 import pytest
 from bs4 import BeautifulSoup
 from built_book import BOOK, build_project
 
 from experiments import store
-
-sys.path.insert(0, str(BOOK / "_ext"))
-viewer = importlib.import_module("course_head_viewer")
 
 SENTENCE = {
     "source": ["▁a", "▁<b>", "</s>"],
@@ -33,13 +29,13 @@ def stored(tmp_path, monkeypatch):
     store.write_json(path, {"sentences": [SENTENCE]})
 
 
-def soup_of():
-    html = viewer.render("tiny", "fig-x")
-    return BeautifulSoup(html, "html.parser")
+@pytest.fixture
+def soup():
+    return BeautifulSoup(viewer.render("tiny", "fig-x"), "html.parser")
 
 
-def test_tables_show_where_each_head_attends_most():
-    tables = soup_of().select("details table")
+def test_tables_show_where_each_head_attends_most(soup):
+    tables = soup.select("details table")
     assert len(tables) == len(viewer.KINDS)
     cross = [
         [cell.get_text(" ", strip=True) for cell in row.select("th, td")]
@@ -49,37 +45,26 @@ def test_tables_show_where_each_head_attends_most():
         ["猫", "<b> 90", "a 100"],
         ["eos", "eos 100", "<b> 60"],
     ]
-    for table in tables:
-        assert table.caption.get_text()
-        for box in table.select("tbody th"):
-            assert box["scope"] == "row"
 
 
-def test_no_text_can_end_the_data():
-    html = viewer.render("tiny", "fig-x")
-    assert html.count("</script>") == 1
-    soup = BeautifulSoup(html, "html.parser")
+def test_no_text_can_end_the_data(soup):
     data = json.loads(soup.select_one('[data-hv="data"]').string)
     assert data["sentences"][0]["source"] == ["a", "<b>", "eos"]
     assert data["sentences"][0]["maps"] == SENTENCE["maps"]
 
 
 def test_only_a_page_with_a_viewer_loads_its_files(tmp_path):
-    source = tmp_path / "source"
-    source.mkdir()
     block = "```{head-viewer} tiny\n:caption: it\n:label: fig-x\n```\n"
-    (source / "index.md").write_text(f"# One\n\n{block}\n{{doc}}`b`\n")
-    (source / "b.md").write_text("---\norphan: true\n---\n# Two\n\ntext\n")
-    settings = {
-        "extensions": ["myst_parser", "course_head_viewer"],
-        "html_static_path": [str(BOOK / "_static")],
-        "html_theme": "basic",
-        "numfig": True,
+    pages = {
+        "index": f"# One\n\n{block}",
+        "b": "---\norphan: true\n---\n# Two\n",
     }
-    assert not build_project(source, tmp_path / "html", settings)
+    static = {"html_static_path": [str(BOOK / "_static")]}
+    extensions = "myst_parser course_head_viewer"
+    assert not build_project(tmp_path, extensions, pages, **static)
     first, other = (
         (tmp_path / "html" / f"{name}.html").read_text("utf-8")
-        for name in ("index", "b")
+        for name in pages
     )
     for file in (viewer.HeadViewer.script, viewer.HeadViewer.style):
         assert file in first and file not in other

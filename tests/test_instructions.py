@@ -35,17 +35,17 @@ def test_held_out_prompts_share_no_wording_and_no_noun_with_training():
 
 
 @pytest.mark.parametrize(
-    "kind, answer, right",
+    ("kind", "answer"),
     [
-        ("count", "Small and brown and warm", False),
-        ("end", "again", False),
-        ("list", "one, one", False),
-        ("number", "The answer is 7.", False),
+        ("count", "Small and brown and warm"),
+        ("end", "again"),
+        ("list", "one, one"),
+        ("number", "The answer is 7."),
     ],
 )
-def test_what_only_looks_right_is_wrong(kind, answer, right):
+def test_what_only_looks_right_is_wrong(kind, answer):
     of_kind = [one for one in TRAIN if one.kind == kind]
-    assert any(one.is_right(answer) for one in of_kind) == right
+    assert of_kind and not any(one.is_right(answer) for one in of_kind)
 
 
 def test_the_same_seed_gives_the_same_prompts():

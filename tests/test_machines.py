@@ -53,14 +53,11 @@ def test_a_cell_of_table_3_that_diverges_is_recorded(tmp_path, monkeypatch):
 def test_a_run_that_cools_down_keeps_its_end(tmp_path, capsys):
     """In more epochs the rate would have fallen later: it would rise."""
     folder = run(tiny(epochs=2, cooldown=1), tmp_path)
-    for epochs in (1, 3):
-        settings = tiny(epochs=epochs, cooldown=1)
-        for resume, told in ((True, "the run began"), (False, "holds a run")):
-            with pytest.raises(ConfigError, match=told) as error:
-                run(settings, tmp_path, resume)
-            assert f"epochs 2, but {epochs} is given" in str(error.value)
-            assert "the end, which is fixed" in str(error.value)
-            assert "another --name" in str(error.value)
+    for resume, told in ((True, "the run began"), (False, "holds a run")):
+        with pytest.raises(ConfigError, match=told) as error:
+            run(tiny(epochs=3, cooldown=1), tmp_path, resume)
+        assert "epochs 2, but 3 is given" in str(error.value)
+        assert "the end, which is fixed" in str(error.value)
     before = records(folder)
     capsys.readouterr()
     run(tiny(epochs=2, cooldown=1), tmp_path, resume=True)

@@ -3,30 +3,25 @@
 Each page is read once; every check gives what it has against a page.
 """
 
-import importlib
 import os
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import course_pages
 import pytest
 from built_book import (
-    BOOK,
     ROOT,
     SITE,
+    built_site,
     is_foreign,
     loads_of_style,
-    not_ready,
 )
 from lxml import html
 from test_book import toc_files
-
-sys.path.insert(0, str(BOOK / "_ext"))
-course_pages = importlib.import_module("course_pages")
 
 CONTENTS = toc_files()
 JAPANESE = re.compile(r"[\u3041-\u30ff\u4e00-\u9fff]")
@@ -177,37 +172,18 @@ def names_a_folder_or_a_place_in_memory(page: Page) -> Iterator[str]:
     yield from PLACE.findall(page.text)
 
 
-def has_another_number_than_its_chapter(page: Page) -> Iterator[str]:
-    """In its title, and in those of its figures, which are counted."""
-    if not re.match(r"\d\d_", page.name):
-        return
-    number = page.name[:2]
-    (heading, *_) = page.tree.xpath("//article//h1")
-    for title in (page.tree.head.findtext("title"), heading.text_content()):
-        if not title.startswith(f"{number} · "):
-            yield title
-    figures = page.tree.xpath(
-        "//article//figcaption//*[contains(@class, 'caption-number')]"
-    )
-    for count, figure in enumerate(figures, start=1):
-        number_shown = figure.text_content().split()[-1]
-        if number_shown != f"{int(number)}.{count}":
-            yield number_shown
-
-
 def has_icons_that_are_not_drawn(page: Page) -> Iterator[str]:
     """The font holds those that the pages name, and no others."""
     sizes = {"fa-solid", "fa-regular", "fa-brands", "fa-lg"}
-    drawn = icon_sheet(SITE)
     for name in {*re.findall(r"\bfa-[a-z-]+", page.text)} - sizes:
-        if f".{name}:before" not in drawn:
+        if f".{name}:before" not in icon_sheet():
             yield name
 
 
 @cache
-def icon_sheet(site: Path) -> str:
+def icon_sheet() -> str:
     """The rules of the icons."""
-    return (site / "_static/icons.css").read_text(encoding="utf-8")
+    return (SITE / "_static/icons.css").read_text(encoding="utf-8")
 
 
 CHECKS = [
@@ -221,7 +197,6 @@ CHECKS = [
     parts_a_formula_from_its_sign,
     has_a_formula_that_is_not_drawn,
     names_a_folder_or_a_place_in_memory,
-    has_another_number_than_its_chapter,
     has_icons_that_are_not_drawn,
 ]
 
@@ -259,9 +234,7 @@ class Read:
 @pytest.fixture(scope="module")
 def pages() -> Read:
     """The built pages; skipped when they are not there, or stale."""
-    if reason := not_ready():
-        pytest.skip(reason)
-    return Read(SITE.resolve())
+    return Read(built_site().resolve())
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

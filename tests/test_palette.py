@@ -1,16 +1,13 @@
 """Colours follow the page, on paper and in the dark."""
 
 import re
-import sys
 
 import pytest
 from built_book import BOOK
+from course_figures import inline
 
 from transformer_course.figures import palette
 from transformer_course.figures.palette import DRAWN, HUES, PARTS, ROLES
-
-sys.path.insert(0, str(BOOK / "_ext"))
-from course_figures import inline
 
 STYLES = [*BOOK.glob("_static/**/*.css"), *BOOK.glob("en/**/*.md")]
 PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10.5 20"

@@ -1,67 +1,26 @@
 """The search: what it searches, and what it finds, without a browser."""
 
-import importlib
 import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import course_search
 import lxml.html
 import pytest
 import yaml
-from built_book import BOOK, ROOT, SITE, not_ready
-
-sys.path.insert(0, str(BOOK / "_ext"))
-course_search = importlib.import_module("course_search")
+from built_book import BOOK, ROOT, built_site, in_node
 
 QUERIES = yaml.safe_load(
     (ROOT / "tests/queries.yml").read_text(encoding="utf-8")
 )
-RANK = """
-const { readFileSync } = require("fs");
-const { runInThisContext } = require("vm");
-const [queries, ...scripts] = process.argv.slice(1);
-globalThis.exports = undefined;  // as on a page, for MiniSearch
-const text = scripts.map((path) => readFileSync(path, "utf8")).join("\\n;");
-const found = runInThisContext(`${text}
-  ((queries) => {
-    const prepared = courseRank.prepare(courseSearch);
-    return queries.map((query) => courseRank.rank(prepared, query).map(
-      ({ page }) => courseSearch.pages[page][0]));
-  })`)(JSON.parse(queries));
-process.stdout.write(JSON.stringify(found));
-"""
-PAGE = """
-<article>
- <section id="all"><h1>01 · All<a class="headerlink">#</a></h1>
-  <p>First.</p><p>The root <span class="math"><mjx-container
-  data-tex="\\sqrt{d_k}"><svg></svg></mjx-container></span>.</p>
-  <section id="part"><h2>A part</h2>
-   <p>Second.<script>no text</script></p>
-   <div class="cell_input"><div class="highlight"><pre>a_name = 1</pre></div>
-   </div><div class="output">printed</div>
-   <details><summary>Answer</summary><p>Hidden.</p></details>
-   <details><summary>More</summary><p>Third.</p></details>
-  </section><p>Last.</p>
- </section>
-</article>
-"""
-GLOSSARY = """
-<article><section id="glossary"><h1>Glossary</h1><dl class="glossary">
-<dt id="term-part">part<a class="headerlink">#</a></dt>
-<dd><p>One of two.</p><p>Also: piece. → <a href="01_all.html#part">chapter
-01</a></p><p>部分</p></dd>
-</dl></section></article>
-"""
 TERM = {"en": "part", "also": {"en": ["piece"]}, "where": "01_all#part"}
 
 
-def index(**pages: str) -> dict:
-    """What the script holds of some pages."""
+def index(*pages: str) -> dict:
+    """What the script holds of pages of a small site."""
+    folder = Path(__file__).with_name("small_search")
     articles = (
-        (f"{name}.html", lxml.html.fromstring(html))
-        for name, html in pages.items()
+        (path.name, lxml.html.fromstring(path.read_text("utf-8")))
+        for path in (folder / f"{page}.html" for page in pages)
     )
     return course_search.index_of(articles, [TERM])
 
@@ -70,20 +29,14 @@ def index(**pages: str) -> dict:
 
 
 def test_a_section_is_an_entry_of_its_own_words():
-    whole, part = index(**{"01_all": PAGE})["sections"]
-    assert whole == [
-        0,
-        "all",
-        "01 · All",
-        "First. The root √d_k. Last.",
-        "",
-        "",
-    ]
+    whole, part = index("01_all")["sections"]
+    text = "First. The root √d_k. Last."
+    assert whole == [0, "all", "01 · All", text, "", ""]
     assert part[:5] == [0, "part", "A part", "Second. More Third.", "a_name"]
 
 
 def test_a_term_is_an_entry_and_names_the_section_that_it_leads_to():
-    searched = index(**{"01_all": PAGE, "glossary": GLOSSARY})
+    searched = index("01_all", "glossary")
     sections = searched["sections"]
     assert sections[1][-1].split() == ["part", "piece"]
     assert sections[-1][1:3] == ["term-part", "part"]
@@ -98,10 +51,8 @@ def test_a_term_is_an_entry_and_names_the_section_that_it_leads_to():
 
 @pytest.fixture(scope="module")
 def site() -> Path:
-    """The built pages; skipped when they are not there, or stale."""
-    if reason := not_ready():
-        pytest.skip(reason)
-    return SITE
+    """The built pages."""
+    return built_site()
 
 
 def test_what_is_searched_is_each_section_and_each_term_once(site):
@@ -148,30 +99,26 @@ def found(site) -> dict[str, list[str]]:
 
 def find(site: Path, queries: list[str]) -> dict[str, list[str]]:
     """The pages that the script of a site finds, in their order."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs node, to run the page's own script")
     static, script = site / "_static", site / course_search.INDEX
     scripts = [static / "language_data.js", script]
     scripts += [static / "minisearch.js", static / "search_rank.js"]
-    done = subprocess.run(
-        [node, "-e", RANK, "--", json.dumps(queries), *map(str, scripts)],
-        check=True,
-        capture_output=True,
-        encoding="utf-8",
-    )
-    return dict(zip(queries, json.loads(done.stdout), strict=True))
+    ranked = in_node("rank", scripts, queries)
+    return dict(zip(queries, ranked, strict=True))
 
 
-@pytest.mark.parametrize(("part", "least"), [("known", 38), ("new", 8)])
-def test_the_right_chapter_is_among_the_first_three(found, part, least):
-    asked = QUERIES[part]
-    wrong = {
+def missed(found: dict[str, list[str]], asked: dict) -> dict[str, list[str]]:
+    """The queries without a right page among the first three, and these."""
+    return {
         query: found[query][:3]
         for query, right in asked.items()
         if not any(page.startswith(tuple(right)) for page in found[query][:3])
     }
-    assert len(asked) - len(wrong) >= least, wrong
+
+
+@pytest.mark.parametrize(("part", "least"), [("known", 38), ("new", 8)])
+def test_the_right_chapter_is_among_the_first_three(found, part, least):
+    wrong = missed(found, QUERIES[part])
+    assert len(QUERIES[part]) - len(wrong) >= least, wrong
 
 
 def test_japanese_is_found_without_spaces():
@@ -179,28 +126,20 @@ def test_japanese_is_found_without_spaces():
     site = ROOT / "_build/ja/_build/html"
     if not (site.parents[1] / ".built").exists():
         pytest.skip("the Japanese edition is not built: make book EDITION=ja")
-    queries = yaml.safe_load(
-        (ROOT / "tests/queries_ja.yml").read_text("utf-8")
-    )
+    text = (ROOT / "tests/queries_ja.yml").read_text("utf-8")
     there = tuple(path.stem for path in (BOOK / "ja").glob("[0-9]*.md"))
     asked = {
         query: right
-        for query, right in queries.items()
+        for query, right in yaml.safe_load(text).items()
         if any(page.startswith(tuple(right)) for page in there)
     }
-    found = find(site, [*asked])
-    wrong = {
-        query: found[query][:3]
-        for query, right in asked.items()
-        if not any(page.startswith(tuple(right)) for page in found[query][:3])
-    }
+    wrong = missed(find(site, [*asked]), asked)
     assert len(wrong) <= len(asked) / 20, wrong
 
 
 def test_a_name_is_found_however_it_is_written(found):
     for ways in SPELLINGS:
-        first = {way: found[way][0] for way in ways}
-        assert len({*first.values()}) == 1, first
+        assert len({found[way][0] for way in ways}) == 1, ways
 
 
 def test_nothing_is_found_of_what_nobody_wrote(found):

@@ -5,20 +5,19 @@ section that the glossary names as ``where``, or in **bold** in any other.
 """
 
 import re
-import sys
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from built_book import BOOK, markdown_of
+from course_glossary import AIMS, Finder, Use, read_terms
 from docutils.nodes import make_id
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-
-sys.path.insert(0, str(BOOK / "_ext"))
-from course_glossary import AIMS, Finder, read_terms
 
 TERMS = read_terms(BOOK / "glossary.yml")
 FINDER = Finder(TERMS)
@@ -91,22 +90,34 @@ def pieces(tokens: list[Token]) -> tuple[list[str], list[str]]:
     return [*filter(None, texts)], bold
 
 
+@cache
+def core(path: Path) -> list[Paragraph]:
+    """The paragraphs of a page's core."""
+    return [*paragraphs(markdown_of(path))]
+
+
+@cache
+def uses(text: str) -> list[Use]:
+    """The terms in a text."""
+    return [*FINDER.find(text)]
+
+
 def undefined(route: list[str], *known: str) -> Iterator[tuple[str, ...]]:
     """Page, term and words where nothing so far defines the term."""
     known = {*known}
     for chapter in route:
         page = PATHS[chapter].stem
-        for section, texts, bold in paragraphs(markdown_of(PATHS[chapter])):
+        for section, texts, bold in core(PATHS[chapter]):
             places = {page, f"{page}#{section}"}
             known |= {term["en"] for term in TERMS if term["where"] in places}
             known |= {
                 use.term["en"]
                 for words in bold
-                for use in FINDER.find(words)
+                for use in uses(words)
                 if use.end - use.start == len(words)
             }
             for text in texts:
-                for use in FINDER.find(text):
+                for use in uses(text):
                     name = use.term["en"]
                     if not use.is_plain and name not in known:
                         known.add(name)

@@ -2,16 +2,12 @@
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
-from built_book import BOOK, build_project, markdown_of
-from lxml import html
+from built_book import BOOK, build_project, built_page, markdown_of
 
 from course_exercises.path.parts import PARTS, stub
-
-sys.path.insert(0, str(BOOK / "_ext"))
 
 SECTION = re.compile(
     r"^## Write it\n\n```\{write\}\n(.+)\n```\n\n"
@@ -46,25 +42,18 @@ def test_the_section_ends_the_core_and_is_linked(chapter):
 
 def build(folder: Path, **pages: str) -> str:
     """Build pages with the directive; what the build warned of."""
-    source = folder / "source"
-    shutil.copytree(BOOK / "en/figures", source / "figures")
-    for name, text in {"my_transformer": "# Your own", **pages}.items():
-        text = f"---\norphan: true\n---\n\n{text}"
-        (source / f"{name}.md").write_text(text, encoding="utf-8")
-    settings = {
-        "root_doc": "my_transformer",
-        "extensions": ["myst_parser", "course_write"],
-        "html_theme": "basic",
-        "suppress_warnings": ["config.cache"],
-    }
-    return build_project(source, folder / "html", settings)
+    shutil.copytree(BOOK / "en/figures", folder / "source/figures")
+    pages |= {"my_transformer": "# Your own"}
+    pages = {n: f"---\norphan: true\n---\n\n{pages[n]}" for n in pages}
+    root = {"root_doc": "my_transformer"}
+    return build_project(folder, "myst_parser course_write", pages, **root)
 
 
 def test_a_page_shows_the_stubs_the_command_and_the_picture(tmp_path):
     page = "# Masks\n\n## Write it\n\n```{write}\nTwo *masks*.\n```\n"
     pages = {"06_masks": page, "22_since_2017": page.replace("Masks", "Now")}
     assert not build(tmp_path, **pages)
-    page = html.fromstring((tmp_path / "html/06_masks.html").read_bytes())
+    page = built_page(tmp_path, "06_masks")
     (box,) = page.find_class("write")
     assert box.find("p").text_content() == "Two masks."
     assert "train grammar --model my_transformer.py" in box.text_content()
@@ -77,7 +66,7 @@ def test_a_page_shows_the_stubs_the_command_and_the_picture(tmp_path):
     assert shades == {"lit", "earlier", "later"}
     (link,) = box.iter("a")
     assert link.get("href") == "my_transformer.html"
-    last = html.fromstring((tmp_path / "html/22_since_2017.html").read_bytes())
+    last = built_page(tmp_path, "22_since_2017")
     (box,) = last.find_class("write")
     said = box.text_content()
     assert "chat smollm2 --decoder" in said and "train grammar" not in said

@@ -139,24 +139,18 @@ def assert_same_runs(one, other):
             assert torch.equal(tensor, yours[parameter]), (name, parameter)
 
 
-def tiny_works(count: int = 3, chapters: int = 2) -> list[Work]:
-    """Works of short sentences; no two have the same ones."""
+def tiny_works(count: int) -> list[Work]:
+    """Works of two chapters of short sentences; no two have the same ones."""
+
+    def chapter(number: int, place: int) -> Chapter:
+        begin = "abcdef"[number] + "gh"[place]
+        words = "kiro shiro kuro ao aka midori".split()
+        lines = tuple(f"{begin} {word} 。" for word in words)
+        return Chapter(f"chapter {place}", lines)
+
     return [
-        Work(
-            f"work {number}",
-            f"author {number % 2}",
-            tuple(
-                Chapter(
-                    f"chapter {place}",
-                    tuple(
-                        f"{'abcdef'[number]}{'ghij'[place]} {word} 。"
-                        for word in "kiro shiro kuro ao aka midori".split()
-                    ),
-                )
-                for place in range(chapters)
-            ),
-        )
-        for number in range(count)
+        Work(f"work {n}", f"author {n % 2}", (chapter(n, 0), chapter(n, 1)))
+        for n in range(count)
     ]
 
 
@@ -189,10 +183,8 @@ def in_a_process(target: Callable, *args) -> BaseProcess:
     A fork has everything imported already, which saves seconds; but autograd
     does not work in it where a GPU has been used before.
     """
-    kind = "fork" if hasattr(os, "fork") else "spawn"
-    if torch.cuda.is_available():
-        kind = "spawn"
-    context = multiprocessing.get_context(kind)
+    forks = hasattr(os, "fork") and not torch.cuda.is_available()
+    context = multiprocessing.get_context("fork" if forks else "spawn")
     process = context.Process(target=_on_one_thread, args=(target, *args))
     process.start()
     return process

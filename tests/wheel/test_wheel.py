@@ -47,20 +47,8 @@ def install(folder, what):
     flags = os.environ.get("PIP_FLAGS", "").split()
     locked = ["-c", ROOT / "constraints.txt"]
     program = folder / "env/bin/python"
-    subprocess.run(
-        [
-            program,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--no-compile",
-            *locked,
-            *flags,
-            what,
-        ],
-        check=True,
-    )
+    pip = [program, "-m", "pip", "install", "-q", "--no-compile"]
+    subprocess.run([*pip, *locked, *flags, what], check=True)
 
 
 def call(folder, program, *args, text=None):
