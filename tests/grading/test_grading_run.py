@@ -45,6 +45,12 @@ from torch import Tensor, nn
 """
 
 
+HEADS = {e.name: e.source for e in by_chapter()["07_multi_head_attention"]}
+ATTENTION = text_of(needs("scaled_dot_product_attention"))
+ATTENTION += EXERCISES["scaled_dot_product_attention"].source
+"""What the answers in ``HEADS`` use."""
+
+
 @pytest.fixture
 def answers(monkeypatch):
     """Ask what a notebook with some cells hands over."""
@@ -80,25 +86,20 @@ def test_a_known_mistake_has_the_share_that_the_lecturer_gives():
 
 def test_a_mistake_in_another_exercise_is_not_counted_twice(marker, answers):
     """Nor does what ends the process cost those after it."""
-    sources = {
-        e.name: e.source for e in by_chapter()["07_multi_head_attention"]
-    }
     broken = "def split_heads(x, n_heads):\n    return x"
     ends = "def merge_heads(x):\n    import os\n    os._exit(0)"
-    cells = sources | {"split_heads": broken, "merge_heads": ends}
-    given = text_of(needs("scaled_dot_product_attention"))
-    given += EXERCISES["scaled_dot_product_attention"].source
+    cells = HEADS | {"split_heads": broken, "merge_heads": ends}
+    exercises = [*cells, "causal_mask"]
     found = marker.verdicts(
-        answers(given, *cells.values(), exercises=[*cells, "causal_mask"])
+        answers(ATTENTION, *cells.values(), exercises=exercises)
     )
+    assert not found.pop("split_heads").is_correct
     kinds = {name: verdict.kind for name, verdict in found.items()}
     assert kinds == {
-        "split_heads": kinds["split_heads"],
         "merge_heads": "limit",
         "MultiHead": "correct",
         "causal_mask": "unwritten",
     }
-    assert kinds["split_heads"] != "correct"
     text = " ".join(found["MultiHead"].text.split())
     assert "with the course's merge_heads and split_heads in place" in text
 
@@ -108,16 +109,12 @@ def test_what_stands_in_gives_nothing_away(marker, answers):
     steal = """def split_heads(x, n_heads):
     names = MultiHead.forward.__globals__
     return names["split_heads"](x, n_heads)"""
-    e = find("MultiHead")
-    tell = e.source.replace("super().", "print(merge_heads)\n        super().")
-    given = text_of(needs("scaled_dot_product_attention"))
-    given += EXERCISES["scaled_dot_product_attention"].source
-    handed = answers(
-        given,
-        *(find("split_heads").source, tell),
-        "def merge_heads(x):\n    return x",
-        exercises=["split_heads", "merge_heads", "MultiHead"],
-    )
+    tells = "print(merge_heads)\n        super()."
+    cells = HEADS | {
+        "merge_heads": "def merge_heads(x):\n    return x",
+        "MultiHead": HEADS["MultiHead"].replace("super().", tells),
+    }
+    handed = answers(ATTENTION, *cells.values(), exercises=cells)
     verdict = marker.verdicts(handed)["MultiHead"]
     assert verdict.is_correct and "printed" not in verdict.text
     broken = "class MultiHead:\n    forward = lambda self: None"
@@ -236,13 +233,14 @@ def test_outputs_are_text_and_pictures_whoever_wrote_them(output):
     ("code", "reason"),
     [
         ("[os.write(file, bytes(1 << 24)) for _ in range(99)]", "memory"),
+        ("own = b'x' * (2 << 30)", "memory"),
         ("os.write(1, b'\\n' * 200_000)", "output"),
         ("open('/dev/shm/x', 'wb').write(bytes(600 << 20))", "done"),
         ("open('/x', 'wb')", "done"),
         ("open('/dev/x', 'wb')", "done"),
     ],
 )
-def test_what_is_no_process_s_memory_has_limits_too(marker, code, reason):
+def test_memory_output_and_what_is_written_have_limits(marker, code, reason):
     code = f"import os, time; file = os.memfd_create('x'); {code}"
     program = ["-c", f"{code}; time.sleep(50)"]
     limits = Limits(60, 1 << 30)
