@@ -24,18 +24,10 @@ from course_exercises.engine.diagnose import judge, task_of
 from course_exercises.engine.messages import finished
 from course_exercises.engine.verdict import Verdict
 from course_exercises.path.parts import needs, text_of
-from course_grading import run, sandbox
+from course_grading import mark, run, sandbox
 from course_grading.assignment import find_assignments, source_notebook
 from course_grading.course import _answers, _as_shown, run_notebook
 from course_grading.given import course_folder
-from course_grading.mark import (
-    Answer,
-    BadAnswer,
-    Marker,
-    by_value,
-    points,
-    stand_ins,
-)
 from course_grading.sandbox import Limits, SandboxError, find_sandbox
 
 IMPORTS = """
@@ -62,7 +54,7 @@ def answers(monkeypatch):
         for source in (IMPORTS, *sources):
             exec(source, names)
         return {
-            name: Answer.read(hand_over(name, names)._about)
+            name: mark.Answer.read(hand_over(name, names)._about)
             for name in exercises
         }
 
@@ -73,15 +65,15 @@ def answers(monkeypatch):
 def marker():
     """Marks in a sandbox, with what an assignment without imports sees."""
     with course_folder(new_notebook()) as folder:
-        yield Marker(find_sandbox(), folder)
+        yield mark.Marker(find_sandbox(), folder)
 
 
 def test_a_known_mistake_has_the_share_that_the_lecturer_gives():
     known = Verdict("", "misconception", "causal_mask", "causal_backwards")
-    assert points(known, 0.0) == 0
-    assert points(known, 0.5) == 1
-    assert points(replace(known, kind="unknown"), 0.5) == 0
-    assert points(replace(known, kind="correct"), 0.0) == 2
+    assert mark.points(known, 0.0) == 0
+    assert mark.points(known, 0.5) == 1
+    assert mark.points(replace(known, kind="unknown"), 0.5) == 0
+    assert mark.points(replace(known, kind="correct"), 0.0) == 2
 
 
 def test_a_mistake_in_another_exercise_is_not_counted_twice(marker, answers):
@@ -129,14 +121,14 @@ def test_two_answers_are_not_made_of_each_other(answers):
     exercises = ["padding_mask", "causal_mask"]
     for uses, allowed in (("1", ["causal_mask"]), ("padding_mask", [])):
         given = answers(one, other.format(uses), exercises=exercises)
-        assert stand_ins("padding_mask", given, exercises) == allowed
+        assert mark.stand_ins("padding_mask", given, exercises) == allowed
 
 
 def test_no_task_holds_what_a_sandbox_hides():
     ours = rb"transformer_course|course_exercises\.(?!candidate|catalogue)"
     for exercise in EXERCISES.values():
         task = task_of(exercise)
-        assert not re.search(ours, by_value(task)), exercise.name
+        assert not re.search(ours, mark.by_value(task)), exercise.name
         kept = []
 
         class Watching(cloudpickle.Pickler):
@@ -193,8 +185,8 @@ def test_what_is_no_value_is_refused(value):
     "about", [None, 3, {}, {"content": "%"}, {"content": "", "sources": 1}]
 )
 def test_what_is_no_answer_is_refused(about):
-    with pytest.raises(BadAnswer):
-        Answer.read(about)
+    with pytest.raises(mark.BadAnswer):
+        mark.Answer.read(about)
 
 
 def test_an_exception_s_name_is_no_formula():
