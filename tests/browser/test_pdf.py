@@ -76,19 +76,18 @@ def pdf(browser, tmp_path_factory):
     return pypdf.PdfReader(target)
 
 
-def pages_of(pdf, outline):
-    """The page of each title that the outline holds."""
-    found = {}
-    for entry in outline:
+def entries(pdf, outline=None, depth=0):
+    """Depth, title and page of all that the outline holds."""
+    for entry in outline if outline is not None else pdf.outline:
         if isinstance(entry, list):
-            found |= pages_of(pdf, entry)
+            yield from entries(pdf, entry, depth + 1)
         else:
-            found[entry.title] = pdf.get_destination_page_number(entry)
-    return found
+            number = pdf.get_destination_page_number(entry)
+            yield depth, entry.title, number
 
 
 def test_outline_and_contents_lead_to_chapters_and_sections(pdf):
-    pages = pages_of(pdf, pdf.outline)
+    pages = {title: page for _, title, page in entries(pdf)}
     for title in ("04 · Attention", "Divide by the square root"):
         assert title in pdf.pages[pages[title]].extract_text()
     assert pages["Divide by the square root"] > pages["05 · Score functions"]
@@ -101,27 +100,28 @@ def test_outline_and_contents_lead_to_chapters_and_sections(pdf):
 
 def test_links_lead_into_the_pdf_and_none_to_a_file(pdf):
     links = [
-        [link.get_object() for link in page.get("/Annots", [])]
+        annotation.get_object()
         for page in pdf.pages
+        for annotation in page.get("/Annots", [])
     ]
-    actions = [link["/A"] for page in links for link in page if "/A" in link]
-    outside = [str(action["/URI"]) for action in actions]
+    outside = [str(link["/A"]["/URI"]) for link in links if "/A" in link]
     assert outside and not [uri for uri in outside if "file:" in uri]
-    pages = pages_of(pdf, pdf.outline)
+    pages = {title: page for _, title, page in entries(pdf)}
     start, end = pages["04 · Attention"], pages["05 · Score functions"]
     from_04 = [
-        pdf.get_page_number(link["/Dest"][0].get_object())
-        for page in links[start:end]
-        for link in page
-        if "/Dest" in link
+        pdf.get_page_number(link.get_object()["/Dest"][0].get_object())
+        for page in pdf.pages[start:end]
+        for link in page.get("/Annots", [])
+        if "/Dest" in link.get_object()
     ]
     assert any(page > end for page in from_04), "no section of chapter 05"
 
 
 def test_answers_are_printed(pdf):
-    words = " ".join(page.extract_text() for page in pdf.pages).split()
-    answer = "attention becomes the dictionary that we began with"
-    assert answer in " ".join(words)
+    text = "".join(page.extract_text() for page in pdf.pages)
+    assert "attention becomes the dictionary that we began with" in " ".join(
+        text.split()
+    )
 
 
 # --- what is missing ---------------------------------------------------------
