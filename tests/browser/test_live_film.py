@@ -234,13 +234,19 @@ def test_a_number_lights_what_it_is_made_of(film):
     )
     lit = film.root.locator(".lv-block .is-lit")
     assert lit.all_inner_texts() == ["2", "2", "0", "1.1"]
+
+
+@every_night
+def test_arrow_keys_go_from_number_to_number(film):
+    film.to(4)
     film.root.locator(".lv-screen [tabindex='0']").focus()
-    for key, told in [
+    for key, said in [
         ("ArrowRight", "drink · drink: 2·(−0.5) + 2·0.5 = 0"),
         ("ArrowDown", "milk · drink: 0·(−0.5) + 0·0.5 = 0"),
+        ("ArrowDown", "drink: 0·0 + 0·1.15 + 0·0 + 1·(−0.5) = −0.5"),
     ]:
         film.page.keyboard.press(key)
-        assert film.part("product").inner_text() == told
+        assert film.part("product").inner_text() == said
 
 
 def test_the_bar_goes_on_and_back_and_nothing_flies_for_who_wants_rest(film):
