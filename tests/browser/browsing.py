@@ -174,7 +174,7 @@ def audit(page, rules: dict | None = None, **where: list[str]) -> list[str]:
     if not page.evaluate("'axe' in window"):
         path = Path(package.__file__).with_name("axe.min.js")
         page.evaluate(path.read_text(encoding="utf-8"))
-    return page.evaluate(script("axe"), [where, rules or {}])
+    return page.evaluate(script("axe"), [where or "html", rules or {}])
 
 
 # --- the figures that answer -------------------------------------------------
