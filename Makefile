@@ -19,7 +19,6 @@
 #   OF         what `make mutants` breaks, such as "*.masks.*"  (all of it)
 #   EVENTS     what `make bench` times: training, "same batches", greedy,
 #              beam                                      (all, and stored)
-#   ALL=--all  let `make test-grading` grade all twenty of its class (eight)
 #   GRADING    nbgrader's course folder                    (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or
@@ -280,7 +279,7 @@ formgrader: $(GRADER) ## mark by hand, in nbgrader's page
 
 .PHONY: test-grading
 test-grading: $(GRADER) ## test the grading of a whole class
-	$(PYTEST) $(SHARED) $(ALL) tests/grading
+	$(PYTEST) $(SHARED) tests/grading
 
 # --- checks ------------------------------------------------------------------
 

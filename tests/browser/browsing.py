@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from itertools import groupby
 from pathlib import Path
 from threading import Thread
 
@@ -16,15 +15,11 @@ from built_book import SITE, not_ready
 WIDTHS = (1280, 390, 320)
 THEMES = ("light", "dark")
 HEIGHT = 800
-BAD = ("error", "warning")
-"""Kinds of messages that a page must not have."""
-KINDS = {
-    "chapter": (r"\d\d_", 3),
-    "reference": (r"api/", 1),
-    "source": (r"_modules/", 1),
-    "other": (r"", 6),
-}
-"""Kinds of pages: how the address begins, and of how many some are."""
+SOME = """
+00_watch_it_translate 08_add_and_norm 16_soseki api/batches bibliography
+_modules/course_exercises/answers genindex index my_transformer projector
+running"""
+"""A few pages of each kind."""
 SETTLED = """async () => {
   await document.fonts.ready;
 }"""
@@ -53,54 +48,20 @@ def script(name: str) -> str:
 # --- which pages -------------------------------------------------------------
 
 
-def kind_of(page: str) -> str:
-    """The kind of a page, by its address."""
-    return next(k for k, (start, _) in KINDS.items() if re.match(start, page))
-
-
-def pages_of(site: Path) -> list[str]:
-    """The addresses of all built pages, kind by kind."""
-    found = [
-        path.relative_to(site).as_posix().removesuffix(".html")
-        for path in site.rglob("*.html")
-    ]
-    pages = [page for page in found if not page.startswith("_static/")]
-    return sorted(
-        pages, key=lambda page: (list(KINDS).index(kind_of(page)), page)
-    )
-
-
-def some_of(pages: list[str]) -> list[str]:
-    """Of each kind a few, evenly spread."""
-    chosen = []
-    for kind, group in groupby(pages, kind_of):
-        members = list(group)
-        count = min(KINDS[kind][1], len(members))
-        chosen += [members[n * len(members) // count] for n in range(count)]
-    return chosen
-
-
 def chosen_pages(asked: str) -> list[str]:
-    """Pages that are asked for.
-
-    Args:
-        asked: ``all``, ``some`` (a few of each kind), or names of pages.
-
-    Raises:
-        pytest.UsageError: there is no such page.
-    """
-    there = pages_of(SITE)
-    if asked == "all":
-        return there
-    if asked == "some":
-        return some_of(there)
-    names = asked.split()
-    if unknown := [name for name in names if name not in there]:
-        raise pytest.UsageError(
-            f"PAGES={asked}: {unknown[0]!r} is no page of the book; give "
-            "'all', 'some' or pages such as '04_attention api/interpretation'"
-        )
-    return [page for page in there if page in names]
+    """Pages that are asked for: ``all``, ``some`` (a few of each kind), or
+    names of pages."""
+    wanted = SOME if asked == "some" else asked
+    there = sorted(
+        path.relative_to(SITE).as_posix().removesuffix(".html")
+        for path in SITE.rglob("*.html")
+    )
+    return [
+        page
+        for page in there
+        if (asked == "all" or page in wanted.split())
+        and not page.startswith("_static/")
+    ]
 
 
 # --- a server, the browser, a tab of it, and axe -----------------------------
@@ -113,6 +74,11 @@ class Quiet(SimpleHTTPRequestHandler):
         """Ignore a request."""
 
 
+BAD = ("error", "warning")
+"""Kinds of messages that a page must not have."""
+FOCUSED = "document.activeElement"
+
+
 @contextmanager
 def served(site: Path) -> Iterator[str]:
     """The address of a folder while it is served."""
@@ -123,41 +89,35 @@ def served(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def elsewhere(address: str) -> bool:
-    """Whether an address is neither on the disk nor made by the page."""
-    return not address.startswith(("file:", "data:", "blob:"))
+def heard(page, root: str = "file:") -> list[str]:
+    """What scripts complain of from now on, and what the page asks of others
+    than the disk and the server at ``root``."""
+    wrong, own = [], (root, "file:", "data:", "blob:")
+    page.on("console", lambda m: m.type in BAD and wrong.append(m.text))
+    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+    page.on("request", lambda r: r.url.startswith(own) or wrong.append(r.url))
+    return wrong
 
 
 @contextmanager
-def from_disk(browser, name: str) -> Iterator:
-    """A page of the book, opened from a disk; no script may complain."""
-    if reason := not_ready():
-        pytest.skip(reason)
-    with opened(browser, SITE / name) as page:
-        yield page
-
-
-@contextmanager
-def opened(browser, path: Path, **settings) -> Iterator:
-    """A file as a page; no script may complain.
+def from_disk(browser, name: str | Path, **settings) -> Iterator:
+    """A page of the book, opened from a disk; nothing may go wrong.
 
     Args:
         browser: that opens it.
-        path: of the file.
+        name: of the file.
         settings: of the browser's context, besides those here.
     """
-    context = browser.new_context(
-        reduced_motion="reduce",
-        viewport={"width": 1280, "height": 900},
-        **settings,
-    )
-    page, said = context.new_page(), []
-    page.on("console", lambda m: m.type in BAD and said.append(m.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda r: elsewhere(r.url) and said.append(r.url))
-    page.goto(path.as_uri())
+    if reason := not_ready():
+        pytest.skip(reason)
+    wide = {"width": 1280, "height": 900}
+    settings = {"reduced_motion": "reduce", "viewport": wide} | settings
+    context = browser.new_context(**settings)
+    page = context.new_page()
+    wrong = heard(page)
+    page.goto((SITE / name).as_uri())
     yield page
-    assert not said, said
+    assert not wrong
     context.close()
 
 
@@ -167,21 +127,7 @@ class Tab:
     def __init__(self, page, root: str):
         self.page = page
         self.root = root
-        self.wrong: list[str] = []
-        page.on("console", self._heard)
-        page.on(
-            "pageerror", lambda error: self.wrong.append(f"error: {error}")
-        )
-        page.on("request", self._asked)
-
-    def _heard(self, message) -> None:
-        if message.type == "error":
-            self.wrong.append(f"console: {message.text}")
-
-    def _asked(self, request) -> None:
-        own = (self.root, "data:", "blob:", "file:")
-        if not request.url.startswith(own):
-            self.wrong.append(f"asks another host: {request.url}")
+        self.wrong = heard(page, root)
 
     def open(self, address: str, width: int = WIDTHS[0]) -> None:
         """Load a page, and wait until it has settled."""
@@ -207,21 +153,68 @@ class Tab:
         )
 
 
-def audit(tab, rules: dict, *left: str) -> list[str]:
-    """All that axe-core has against a page."""
-    where = {"exclude": [[box] for box in left]}
-    return run_axe(tab.page, where, rules, None)
+def tab_to(page, selector: str) -> None:
+    """Press Tab until one of these elements has the focus."""
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"s => {FOCUSED}.matches(s)", selector):
+            return
+    pytest.fail(f"Tab does not reach {selector}")
 
 
-def audit_figures(page) -> list[str]:
-    """All that axe-core has against the figures that answer."""
-    return run_axe(page, {"include": [["[data-live]"]]}, {}, None)
+def audit(page, rules: dict | None = None, **where: list[str]) -> list[str]:
+    """All that axe-core has against a page.
 
-
-def run_axe(page, *asked) -> list[str]:
-    """Run axe-core, which is put into a page once."""
+    Args:
+        page: where axe-core is put in, once.
+        rules: axe-core's, if not all of them.
+        where: boxes to ``include`` or to ``exclude``.
+    """
     package = pytest.importorskip("axe_playwright_python")
     if not page.evaluate("'axe' in window"):
         path = Path(package.__file__).with_name("axe.min.js")
         page.evaluate(path.read_text(encoding="utf-8"))
-    return page.evaluate(script("axe"), list(asked))
+    return page.evaluate(script("axe"), [where or "html", rules or {}])
+
+
+# --- the figures that answer -------------------------------------------------
+
+
+def chapter_of(figure: str) -> str:
+    """The first chapter with this figure; "" if nothing is built."""
+    pages = sorted(SITE.glob("[0-9]*.html"))
+    mark = f'data-live="{figure}"'
+    return next((p.name for p in pages if mark in p.read_text("utf-8")), "")
+
+
+def about(figure: str):
+    """Give a test this ``figure``."""
+    return pytest.mark.parametrize("figure", [figure], indirect=True)
+
+
+def at_work(figure):
+    """The figure, once it answers."""
+    figure.locator("xpath=self::*[contains(@class, 'is-live')]").wait_for()
+    return figure
+
+
+def said(figure, words: str = "", status: str = "status") -> str:
+    """The status line, once it has these words."""
+    line = figure.locator(f"[data-lv={status}]", has_text=words)
+    line.wait_for()
+    return line.inner_text()
+
+
+def slide(figure, name: str, *keys: str) -> None:
+    """Move the slider of this name by the keyboard."""
+    slider = figure.get_by_label(name, exact=True)
+    for key in keys:
+        slider.press(key)
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers in a text, 1,200 and 4.2 × 10⁻⁷ among them."""
+    text = text.replace("−", "-").replace(",", "").replace(" × 10⁻", "e-")
+    text = text.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))
+    found = re.findall(r"-?\d+\.?\d*(?:e-\d+)?", text)
+    return [float(one) for one in found]

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from browsing import Tab, served
+from browsing import Tab, at_work, chapter_of, from_disk, served
 from built_book import BOOK, ROOT, SITE, not_ready
 
 from tools.chromium import find_chromium
@@ -53,3 +53,12 @@ def tab(browser, host):
     context.add_init_script("localStorage.clear()")
     yield Tab(context.new_page(), host)
     context.close()
+
+
+@pytest.fixture
+def figure(browser, request):
+    """The figure that a test is about, at work in its chapter."""
+    with from_disk(browser, chapter_of(request.param)) as page:
+        found = page.locator(f"[data-live={request.param}]").first
+        found.scroll_into_view_if_needed()
+        yield at_work(found)

@@ -1,17 +1,13 @@
 """The figures in chapters 00, 07, 08, 12 and 13: what they say is what Python
 computes."""
 
-import math
-import re
-
 import numpy as np
 import pytest
 import torch
-from browsing import from_disk
-from built_book import SITE, not_ready
+from browsing import about, numbers, said, slide
+from test_live import loaded, source
 
 from experiments import senses, store
-from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.plain import from_plain, to_plain
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.generate import (
@@ -19,76 +15,19 @@ from transformer_course.decoding.generate import (
     greedy_search,
     keep_top_p,
 )
-from transformer_course.decoding.translate import encode_source
 from transformer_course.interpretation.hooks import Head, patch_heads, record
 from transformer_course.training.loop import learning_rate
 
-CHAPTERS = {
-    "senses": "00_watch_it_translate.html",
-    "heads": "07_multi_head_attention.html",
-    "river": "08_add_and_norm.html",
-    "rate": "12_training.html",
-    "search": "13_generation.html",
-}
 CROSS = "decoder.layers.1.cross_attention"
 SHOWN = 6
-
-
-@pytest.fixture
-def figure(browser, request):
-    """The first figure of this name, in its chapter."""
-    with from_disk(browser, CHAPTERS[request.param]) as page:
-        root = page.locator(f"[data-live={request.param}]").first
-        root.scroll_into_view_if_needed()
-        yield root
-
-
-def about(name):
-    """A test of this figure."""
-    return pytest.mark.parametrize("figure", [name], indirect=True)
-
-
-def slide(figure, name, *keys):
-    """Move a slider by the keyboard."""
-    slider = figure.get_by_label(name, exact=True)
-    for key in keys:
-        slider.press(key)
-
-
-def said(figure, words, status="status"):
-    """The status line, once it has these words."""
-    line = figure.locator(f"[data-lv={status}]", has_text=words)
-    line.wait_for()
-    return line.inner_text()
-
-
-def numbers(text):
-    """The numbers in a text."""
-    found = re.findall(r"-?\d[\d,]*\.?\d*", text.replace("−", "-"))
-    return [float(one.replace(",", "")) for one in found]
-
-
-@pytest.fixture(scope="module")
-def model():
-    return load_shipped("grammar").model
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return load_shipped("grammar").tokenizer
-
-
-@pytest.fixture
-def source(tokenizer):
-    """From a text to its ids, one row."""
-    return lambda text: torch.tensor([encode_source(tokenizer, text)])
 
 
 # --- heads -------------------------------------------------------------------
 
 
-def greedy_with_chance(model, src):
+def greedy_with_chance(src):
     """What greedy search writes, and its probability in percent."""
+    model = loaded("grammar").model
     [ids] = greedy_search(model, src)
     row = torch.tensor([[BOS, *ids, EOS]])
     logits = model(src, row[:, :-1])
@@ -99,19 +38,19 @@ def greedy_with_chance(model, src):
 
 @about("heads")
 @torch.inference_mode()
-def test_heads_are_switched_off(figure, model, tokenizer, source):
-    src = source("the women will not drink tea .")
-    _, whole = greedy_with_chance(model, src)
-    assert numbers(said(figure, "All heads are on")) == [
-        pytest.approx(whole, abs=0.06)
-    ]
+def test_heads_are_switched_off(figure):
+    model, tokenizer, *_ = loaded("grammar")
+    src = source("grammar", ["the women will not drink tea ."])
+    _, whole = greedy_with_chance(src)
+    [percent] = numbers(said(figure, "All heads are on"))
+    assert percent == pytest.approx(whole, abs=0.06)
     figure.get_by_role("checkbox", name="cross 2.1").press("Space")
     figure.get_by_role("checkbox", name="cross 2.2").click()
     figure.get_by_role("checkbox", name="cross 2.4").click()
     said(figure, "Without cross 2.1, cross 2.2, cross 2.4")
     off = {Head(CROSS, number): 0.0 for number in (0, 1, 3)}
     with patch_heads(model, off):
-        ids, _ = greedy_with_chance(model, src)
+        ids, _ = greedy_with_chance(src)
     rows = figure.locator("[data-lv=rows] [lang=ja]").all_inner_texts()
     assert rows[1] == tokenizer.decode(ids).replace(" ", "") != rows[0]
 
@@ -119,7 +58,7 @@ def test_heads_are_switched_off(figure, model, tokenizer, source):
     figure.get_by_role("checkbox", name="cross 2.1").click()
     percents = numbers(said(figure, "Without cross 2.1 it"))[-2:]
     with patch_heads(model, {Head(CROSS, 0): 0.0}):
-        _, chance = greedy_with_chance(model, src)
+        _, chance = greedy_with_chance(src)
     assert percents == pytest.approx([chance, whole], abs=0.06)
 
 
@@ -142,7 +81,8 @@ def test_ribbons_are_those_of_the_head_chosen(figure):
 
 
 @about("search")
-def test_the_tree_is_that_of_the_search(figure, model, tokenizer, source):
+def test_the_tree_is_that_of_the_search(figure):
+    model, tokenizer, *_ = loaded("grammar")
     text = "taro was not busy , but he was tall ."
     figure.get_by_label("Sentence").select_option(text)
     slide(figure, "Beam size", "Home", "ArrowRight")  # 2
@@ -150,13 +90,9 @@ def test_the_tree_is_that_of_the_search(figure, model, tokenizer, source):
     for alpha, keys in ((0.0, ["Home"]), (1.0, ["ArrowRight"] * 10)):
         slide(figure, "α", *keys)
         steps = []
-        [beam] = beam_search(
-            model,
-            source(text),
-            beam_size=2,
-            alpha=alpha,
-            on_step=steps.append,
-        )
+        src, settings = source("grammar", [text]), {"alpha": alpha}
+        settings |= {"beam_size": 2, "on_step": steps.append}
+        [beam] = beam_search(model, src, **settings)
         written = tokenizer.decode(beam[0].ids).replace(" ", "")
         said(figure, f"ended with {written}")
         halves.add(written)
@@ -176,11 +112,11 @@ def test_the_tree_is_that_of_the_search(figure, model, tokenizer, source):
 
 @about("search")
 @torch.inference_mode()
-def test_chances_follow_temperature_and_top_p(figure, model, source):
+def test_chances_follow_temperature_and_top_p(figure):
     figure.get_by_label("Sampling").check()
     said(figure, "Drawn:")
-    src = source("cats drink milk .")
-    logits = model(src, torch.tensor([[BOS]]))[:, 0]
+    src = source("grammar", ["cats drink milk ."])
+    logits = loaded("grammar").model(src, torch.tensor([[BOS]]))[:, 0]
     logits[:, [PAD, BOS]] = -torch.inf
     for temperature, top_p, keys in (
         (2.0, 1.0, [("Temperature", "End"), ("Top-p", "End")]),
@@ -199,9 +135,8 @@ def test_chances_follow_temperature_and_top_p(figure, model, source):
             if chance < 0.001:
                 assert bar == ("< 0.1\u00a0%" if chance > 0 else "cut")
             else:
-                assert numbers(bar) == [
-                    pytest.approx(100 * chance.item(), abs=0.06)
-                ]
+                [percent] = numbers(bar)
+                assert percent == pytest.approx(100 * chance.item(), abs=0.06)
     figure.get_by_role("button", name="Draw a sentence").click()
     said(figure, "Drawn: 猫はミルクを飲む。")  # it is cold: as greedy search
 
@@ -214,16 +149,13 @@ def size(vector):
 
 
 @about("river")
-def test_the_river_has_the_sizes_of_the_stream(figure, model, source):
-    src = source("cats drink milk .")
-    given, gave = record(model, src, torch.tensor([[BOS]]))
+def test_the_river_has_the_sizes_of_the_stream(figure):
+    src = source("grammar", ["cats drink milk ."])
+    given, gave = record(loaded("grammar").model, src, torch.tensor([[BOS]]))
+    every = ["self_attention", "cross_attention", "feed_forward"]
     for word, side, parts in (
-        ("cats", "encoder", ("self_attention", "feed_forward")),
-        (
-            "bos start",
-            "decoder",
-            ("self_attention", "cross_attention", "feed_forward"),
-        ),
+        ("cats", "encoder", every[::2]),
+        ("bos start", "decoder", every),
     ):
         figure.get_by_label("Word").select_option(word)
         slide(figure, "Depth", "Home")
@@ -241,9 +173,8 @@ def test_the_river_has_the_sizes_of_the_stream(figure, model, source):
                 wanted += [torch.cosine_similarity(into, out, dim=0).item()]
                 assert numbers(line)[-5:] == pytest.approx(wanted, abs=0.006)
                 tap = figure.locator(".is-now .is-small").first
-                assert numbers(tap.text_content()) == [
-                    pytest.approx(size(added), abs=0.006)
-                ]
+                [shown] = numbers(tap.text_content())
+                assert shown == pytest.approx(size(added), abs=0.006)
 
 
 # --- senses ------------------------------------------------------------------
@@ -285,7 +216,7 @@ def test_a_sentence_of_the_figure_goes_where_it_went_in_python(figure):
 @about("senses")
 @torch.inference_mode()
 def test_a_sentence_of_the_reader_goes_where_it_goes_in_python(figure):
-    loaded = load_shipped("en-ja")
+    model, tokenizer, *_ = loaded("en-ja")
     stored = store.read_json(store.folder("senses") / "play.json")
     known = np.array(stored["sentences"][0]["path"])
     pixels = trail(figure)
@@ -311,16 +242,12 @@ def test_a_sentence_of_the_reader_goes_where_it_goes_in_python(figure):
         said(figure, status)
         assert note in figure.locator("[data-lv=own]").inner_text()
         text = from_plain(own, "en")
-        states = senses.states_of(
-            loaded.model, loaded.tokenizer, [text], "play"
-        )
+        states = senses.states_of(model, tokenizer, [text], "play")
         wanted = np.array(plane.shadow(states[0]))
         moved = (trail(figure) - pixels[0]) / scale * [1, -1] + known[0]
         assert moved == pytest.approx(wanted, abs=0.3)
-        [ids] = greedy_search(
-            loaded.model, torch.tensor([encode_source(loaded.tokenizer, text)])
-        )
-        told = to_plain(loaded.tokenizer.decode(ids), "ja")
+        [ids] = greedy_search(model, source("en-ja", [text]))
+        told = to_plain(tokenizer.decode(ids), "ja")
         written = figure.locator("[data-lv=written] .lv-word > [lang=ja]")
         assert written.inner_text() == told
 
@@ -337,13 +264,12 @@ def test_the_rate_is_that_of_the_schedule(figure):
         line = said(figure, "At step", "schedule-status")
         step, rate, peak, end = numbers(line)
         assert (step, peak, end) == (200, 0.002, warmup)
-        assert math.isclose(
-            rate, learning_rate(200, warmup, 0.002), abs_tol=1e-6
-        )
+        own = learning_rate(200, warmup, 0.002)
+        assert rate == pytest.approx(own, abs=1e-6)
     slide(figure, "Step", "End")
     line = said(figure, "falling", "schedule-status")
-    rate = learning_rate(20_000, 1200, 0.002)
-    assert math.isclose(numbers(line)[1], rate, abs_tol=1e-6)
+    own = learning_rate(20_000, 1200, 0.002)
+    assert numbers(line)[1] == pytest.approx(own, abs=1e-6)
 
 
 @about("rate")
@@ -353,11 +279,9 @@ def test_three_steps_are_the_optimizers(figure, kind):
     for key, rate in (("Home", 0.05), ("ArrowRight", 0.1), ("End", 1.1)):
         slide(figure, "Rate", key)
         theta = torch.nn.Parameter(torch.tensor(2.0))
-        optimizer = (
-            torch.optim.Adam([theta], rate, betas=(0.9, 0.98), eps=1e-9)
-            if kind == "Adam"
-            else torch.optim.SGD([theta], rate)
-        )
+        optimizer = torch.optim.SGD([theta], rate)
+        if kind == "Adam":
+            optimizer = torch.optim.Adam([theta], rate, (0.9, 0.98), 1e-9)
         wanted = [2.0]
         for _ in range(3):
             optimizer.zero_grad()
@@ -365,24 +289,6 @@ def test_three_steps_are_the_optimizers(figure, kind):
             optimizer.step()
             wanted.append(theta.item())
         line = said(figure, "θ goes", "step-status")
-        assert numbers(line)[:5] == pytest.approx(
-            [*wanted, wanted[-1] ** 2], abs=0.006
-        )
-        grown = wanted[-1] ** 2 > 4
-        assert ("too large" in line) == grown
-
-
-# --- all ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_without_scripts_something_is_said(browser, name):
-    if reason := not_ready():
-        pytest.skip(reason)
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto((SITE / CHAPTERS[name]).as_uri())
-    figure = page.locator(f"[data-live={name}]").first
-    assert figure.locator(".lv-still").is_visible()
-    assert not figure.locator(".lv-caption").is_visible()
-    context.close()
+        wanted.append(wanted[-1] ** 2)
+        assert numbers(line)[:5] == pytest.approx(wanted, abs=0.006)
+        assert ("too large" in line) == (wanted[-1] > 4)

@@ -1,23 +1,19 @@
 """A model that does not come, or stops, or is given what it does not read."""
 
 import pytest
-from browsing import script
+from browsing import at_work
 
 PAGES = {
     "translator": "index",
-    "walk": "00_watch_it_translate",
-    "senses": "00_watch_it_translate",
-    "free-translator": "00_watch_it_translate",
     "river": "08_add_and_norm",
     "search": "13_generation",
 }
+"""Of figures that are not, or not only, in chapter 00."""
 NO_WORKER = {
     "absent": "delete window.Worker",
     "thrown": "window.Worker = class { constructor() { throw Error(); } }",
     "forbidden": "worker-src 'none'",
 }
-FOREIGN = script("foreign")
-"""Japanese in the figures whose language is not marked."""
 
 
 @pytest.fixture
@@ -33,16 +29,10 @@ def figure(page, address_of):
     """Open the page of a figure."""
 
     def opened(name):
-        page.goto(address_of(PAGES[name]))
+        page.goto(address_of(PAGES.get(name, "00_watch_it_translate")))
         return page.locator(f"[data-live={name}]").first
 
     return opened
-
-
-def is_live(figure):
-    """Wait until it is."""
-    figure.locator("xpath=self::*[contains(@class, 'is-live')]").wait_for()
-    return True
 
 
 def again(figure):
@@ -66,7 +56,7 @@ def test_a_download_that_failed_is_tried_again(page, figure, name, file):
     assert root.get_by_role("table").is_visible() == (name == "translator")
     page.unroute(f"**/{file}")
     again(root).click()
-    assert is_live(root) and not again(root).is_visible()
+    assert not again(at_work(root)).is_visible()
 
 
 @pytest.mark.parametrize("how", NO_WORKER)
@@ -86,13 +76,13 @@ def test_without_a_worker_the_page_computes(page, figure, how):
 @pytest.mark.parametrize("name", ["translator", "river"])
 def test_a_worker_that_dies_is_replaced(page, figure, name):
     root = figure(name)
-    assert is_live(root)
+    at_work(root)
     for worker in page.workers:
         worker.evaluate("setTimeout(() => { throw Error(); })")
     root.get_by_text("The translator has stopped.").wait_for()
     assert root.get_by_role("table").is_visible() == (name == "translator")
     again(root).click()
-    assert is_live(root)
+    at_work(root)
     assert root.locator("optgroup").count() in (0, 2)  # not twice as many
 
 
@@ -121,12 +111,10 @@ def test_a_figure_goes_on_when_the_network_is_back(page, figure, how):
         page.evaluate("dispatchEvent(new Event('online'))")
     else:
         again(page.locator("[data-live=translator]")).click()
-    assert is_live(root)
+    at_work(root)
 
 
-def test_the_larger_translator_asks_for_words_that_it_reads(page, figure):
-    asked = []
-    page.on("request", lambda one: asked.append(one.url))
+def test_the_larger_translator_asks_for_words_that_it_reads(figure):
     root = figure("free-translator")
     field = root.get_by_label("Your sentence")
     go = root.locator("[data-lv=go]")
@@ -138,7 +126,6 @@ def test_the_larger_translator_asks_for_words_that_it_reads(page, figure):
         field.fill(text)
         go.click()
         root.get_by_text(answer).wait_for()
-    assert not [url for url in asked if "en-ja" in url]
     root.get_by_role("button", name="Use Japanese to English").click()
     assert root.get_by_label("Japanese to English").is_checked()
     assert field.input_value() == text  # what fits stays
@@ -147,42 +134,21 @@ def test_the_larger_translator_asks_for_words_that_it_reads(page, figure):
     root.get_by_role("button", name="Use English to Japanese").wait_for()
 
 
-def test_the_larger_translator_writes_as_people_do(page, figure):
-    page.route("**/weights-07.js", lambda route: route.abort())
-    root = figure("free-translator")
-    root.get_by_label("Japanese to English").check()
-    root.get_by_role("button", name="Load").click()
-    root.get_by_text("could not be loaded").wait_for()
-    page.unroute("**/weights-07.js")
-    again(root).click()
-    root.get_by_text("It's raining since yesterday.").wait_for()
-    assert not page.evaluate(FOREIGN)
-    root.get_by_label("English to Japanese").check()
-    root.get_by_label("Your sentence").fill("“Don’t!”")
-    root.get_by_role("button", name="Load").click()
-    root.locator(".lv-status > [lang=ja]").wait_for()
-    pieces = root.locator("[data-lv=source] .lv-word").all_inner_texts()
-    assert "".join(pieces).startswith("''don't!''eos")
-
-
-def test_a_model_for_a_sentence_of_the_reader_is_asked_for_again(page, figure):
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("senses", "テニスをしたい"), ("free-translator", "兄より")],
+)
+def test_a_model_for_a_sentence_of_the_reader_is_asked_for_again(
+    page, figure, name, words
+):
     asked = []
     page.on("request", lambda one: asked.append(one.url))
     page.route("**/en-ja/weights-07.js", lambda route: route.abort())
-    root = figure("senses")
-    assert is_live(root)
+    root = figure(name)
+    at_work(root)
     assert not [url for url in asked if "en-ja" in url]
     root.get_by_role("button", name="Load the model (15 MB)").click()
     root.get_by_text("could not be loaded: the connection").wait_for()
     page.unroute("**/en-ja/weights-07.js")
     again(root).click()
-    root.get_by_text("私は公園でテニスをしたい。").wait_for()
-    assert not page.evaluate(FOREIGN)
-
-
-def test_japanese_is_marked_as_such(page, figure):
-    root = figure("walk")
-    assert is_live(root)
-    root.get_by_label("Step").press("End")
-    page.get_by_text("It writes").first.wait_for()
-    assert not page.evaluate(FOREIGN)
+    root.get_by_text(words).first.wait_for()

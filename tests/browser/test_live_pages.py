@@ -7,7 +7,7 @@ import os
 from itertools import product
 
 import pytest
-from browsing import THEMES, WIDTHS, audit_figures, chosen_pages, script
+from browsing import THEMES, WIDTHS, audit, chosen_pages, script
 from built_book import SITE
 
 ASKED = os.environ.get("PAGES", "some")
@@ -24,6 +24,8 @@ SMALLEST = 11
 READY = script("live_ready")
 """Every figure runs, and has written what it writes."""
 LETTERS = script("live_letters")
+FOREIGN = script("foreign")
+"""Japanese in the figures whose language is not marked."""
 RIGHT = """() => Math.max(...[...document.querySelectorAll("[data-live] *")]
   .filter((one) => one.checkVisibility({ visibilityProperty: true }))
   .map((one) => one.getBoundingClientRect().right))"""
@@ -49,10 +51,16 @@ def test_letters_can_be_read_on_a_phone_and_nothing_sticks_out(figures):
     assert figures.page.evaluate(RIGHT) <= PHONE
 
 
+def test_japanese_is_marked_as_such(figures):
+    for step in figures.page.locator("[data-live=walk] input:visible").all():
+        step.press("End")
+    assert not figures.page.evaluate(FOREIGN, "[data-live]")
+
+
 @pytest.mark.parametrize(
     ("width", "theme"), LOOKS[:: 3 if ASKED == "some" else 1]
 )
 def test_axe_finds_nothing(figures, width, theme):
     figures.resize(width)
     figures.colour(theme)
-    assert not audit_figures(figures.page)
+    assert not audit(figures.page, include=["[data-live]"])

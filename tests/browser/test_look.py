@@ -33,21 +33,6 @@ AROUND = """() => {
   return [parts[0].left - all.left, all.right - parts.at(-1).right];
 }"""
 """Room on the left and on the right of the text and its contents."""
-LINES = """() => {
-  const text = document.querySelector("article h1").firstChild, lines = [];
-  const range = document.createRange();
-  let last = null;
-  [...text.data].forEach((letter, i) => {
-    range.setStart(text, i);
-    range.setEnd(text, i + 1);
-    const { bottom } = range.getBoundingClientRect();
-    if (bottom && bottom !== last) lines.push("");
-    last = bottom || last;
-    lines[lines.length - 1] += letter;
-  });
-  return lines;
-}"""
-"""Lines of a title."""
 
 
 @pytest.mark.parametrize("font", ["", "DejaVu Sans", "Verdana"])
@@ -96,11 +81,6 @@ def test_a_page_stands_in_the_middle_of_what_the_menu_leaves(
     tab.open(address_of("04_attention"), width)
     left, right = tab.page.evaluate(AROUND)
     assert abs(left - right) <= 2
-
-
-def test_a_title_breaks_between_words(tab, address_of):
-    tab.open(address_of("07_multi_head_attention"), 390)
-    assert tab.page.evaluate(LINES) == ["07 · Multi-head ", "attention"]
 
 
 def test_a_chapter_is_read_or_run_and_the_choice_is_kept(browser):

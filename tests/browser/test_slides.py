@@ -4,12 +4,11 @@ The tests make the decks of a few units: two of them with ``PAGES=some``.
 """
 
 import os
-import shutil
 from dataclasses import replace
 
 import pytest
-from browsing import Tab, audit, script
-from built_book import ROOT, SITE, not_ready
+from browsing import Tab, audit, from_disk, script
+from built_book import ROOT, SITE
 
 from tools.lectures.plan import read_plan
 from tools.lectures.publish import publish
@@ -145,30 +144,18 @@ def test_axe_finds_nothing_serious_on_slides(screen, deck):
     show(screen, deck)
     for place in (0, 2):
         screen.page.evaluate("place => Reveal.slide(place)", place)
-        assert not audit(screen, OWN, OVERLAY)
+        assert not audit(screen.page, OWN, exclude=[OVERLAY])
 
 
-def test_on_pages_to_project_a_guess_comes_before_what_follows(
-    browser, tmp_path
-):
-    if reason := not_ready():
-        pytest.skip(reason)
-    pages = tmp_path / "pages"
-    pages.mkdir()
-    page_name = "04_attention.html"
-    shutil.copy(SITE / page_name, pages)
-    shutil.copytree(SITE / "_static", pages / "_static")
+def test_on_pages_to_project_a_guess_comes_before_what_follows(browser):
     rules = (ROOT / "tools/lectures/projected.css").read_text("utf-8")
-    with (pages / "_static/course.css").open("a", encoding="utf-8") as style:
-        style.write(rules)
-    page = browser.new_page()
-    page.goto((pages / page_name).as_uri())
-    assert page.locator("details:has-text('Answer')").count()
-    assert not page.locator(
-        "#questions-to-think-about details:visible"
-    ).count()
-    following = page.locator(".guess >> nth=0 >> xpath=following-sibling::*")
-    assert not following.first.is_visible()
-    page.locator(".guess button").first.click()
-    assert following.first.is_visible()
-    page.close()
+    with from_disk(browser, "04_attention.html") as page:
+        page.add_style_tag(content=rules)
+        assert page.locator("details:has-text('Answer')").count()
+        questions = page.locator("#questions-to-think-about")
+        assert not questions.locator("details:visible").count()
+        guess = page.locator(".guess").first
+        following = guess.locator("xpath=following-sibling::*").first
+        assert not following.is_visible()
+        guess.get_by_role("button").first.click()
+        assert following.is_visible()

@@ -3,8 +3,7 @@
 from urllib.parse import unquote
 
 import pytest
-from browsing import from_disk, run_axe
-from built_book import SITE, not_ready
+from browsing import audit, from_disk, tab_to
 
 PAGE = "19_vision_transformer.html"
 
@@ -19,28 +18,12 @@ def chapter(browser):
 @pytest.fixture
 def phone(browser):
     """The same on a narrow screen that is touched."""
-    if reason := not_ready():
-        pytest.skip(reason)
-    context = browser.new_context(
-        has_touch=True,
-        reduced_motion="reduce",
-        viewport={"width": 390, "height": 800},
-    )
-    page = context.new_page()
-    page.goto((SITE / PAGE).as_uri())
-    yield page
-    context.close()
+    size = {"width": 390, "height": 800}
+    with from_disk(browser, PAGE, has_touch=True, viewport=size) as page:
+        yield page
 
 
 # --- guesses -----------------------------------------------------------------
-
-
-def test_a_guess_is_kept_beside_the_answer(chapter):
-    box = chapter.locator(".guess").first
-    assert not box.locator(".guess-answer").is_visible()
-    box.get_by_role("button").first.click()
-    assert box.locator(".guess-verdict").inner_text().startswith("Not quite")
-    assert box.locator(".guess-answer").is_visible()
 
 
 def test_what_gives_a_guess_away_waits_for_an_answer_or_a_press(chapter):
@@ -49,10 +32,15 @@ def test_what_gives_a_guess_away_waits_for_an_answer_or_a_press(chapter):
     assert waiting.count() == marked.count() > 5
     assert not any(one.is_visible() for one in marked.all())
     assert chapter.get_by_text("once you have answered").count() == 1
-    for box in chapter.locator(".guess").all():
+    wrong, *others = chapter.locator(".guess").all()
+    wrong.get_by_role("button").first.click()
+    assert wrong.locator(".guess-verdict").inner_text().startswith("Not quite")
+    for box in others:
+        assert not box.locator(".guess-answer").is_visible()
         box.get_by_role("button", name="Show the answer").click()
         said = box.locator(".guess-verdict").inner_text()
         assert said.startswith("The answer: ")
+    for box in (wrong, *others):
         assert box.locator(".guess-answer").is_visible()
         assert not box.locator("button:enabled").count()
     assert not waiting.count()
@@ -78,18 +66,12 @@ def test_on_paper_nothing_waits_and_no_term_is_marked(chapter):
 
 
 def test_without_scripts_nothing_waits_and_terms_are_links(browser):
-    if reason := not_ready():
-        pytest.skip(reason)
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto((SITE / PAGE).as_uri())
-    marked = page.locator(".after-guess:not(details *)")
-    assert all(one.is_visible() for one in marked.all())
-    assert page.locator(".guess summary").first.is_visible()
-    assert not page.get_by_text("畳み込み").first.is_visible()
-    page.locator("a:has(> .term)").first.click()
-    assert "/glossary.html#term-" in page.url
-    context.close()
+    with from_disk(browser, PAGE, java_script_enabled=False) as page:
+        marked = page.locator(".after-guess:not(details *)")
+        assert all(one.is_visible() for one in marked.all())
+        assert not page.get_by_text("畳み込み").first.is_visible()
+        page.locator("a:has(> .term)").first.click()
+        assert "/glossary.html#term-" in page.url
 
 
 # --- terms -------------------------------------------------------------------
@@ -118,14 +100,10 @@ def test_each_term_says_what_it_means_inside_the_window(phone):
 def test_a_term_is_explained_to_pointer_and_keys(chapter):
     box = chapter.locator("#term-meaning")
     term = chapter.locator("a:has(> .term)").first
-    for _ in range(100):
-        chapter.keyboard.press("Tab")
-        if term.evaluate("link => link === document.activeElement"):
-            break
+    tab_to(chapter, "a:has(> .term)")
     box.wait_for()
     assert term.get_attribute("aria-describedby") == "term-meaning"
-    only = {"include": [["#term-meaning"]]}
-    assert not run_axe(chapter, only, {}, None)
+    assert not audit(chapter, include=["#term-meaning"])
     chapter.keyboard.press("Escape")
     box.wait_for(state="hidden")
     assert term.get_attribute("aria-describedby") is None

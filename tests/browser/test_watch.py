@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from browsing import from_disk
 from built_book import SITE, not_ready
 
 from course_exercises.path.parts import solution_text
@@ -67,11 +68,10 @@ def test_of_another_architecture_translations_are_printed(
 
 def test_the_readers_model_stands_beside_the_courses(browser, site, tmp_path):
     own.watch(saved(tmp_path, solution_text()), show=False)
-    page = browser.new_page(reduced_motion="reduce")
-    page.goto((site / "yours-mine.html").as_uri())
-    status = page.locator('[data-live="translator"] [data-lv="status"]')
-    status.get_by_text("The course's").wait_for()
-    said = status.inner_text()
-    assert said.startswith("Yours.") and said.count(WRITTEN) == 2
-    assert page.locator("h1").first.text_content().startswith("Yours: mine")
-    page.close()
+    with from_disk(browser, site / "yours-mine.html") as page:
+        status = page.locator('[data-live="translator"] [data-lv="status"]')
+        status.get_by_text("The course's").wait_for()
+        said = status.inner_text()
+        assert said.startswith("Yours.") and said.count(WRITTEN) == 2
+        title = page.locator("h1").first.text_content()
+        assert title.startswith("Yours: mine")

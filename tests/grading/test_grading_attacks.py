@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from course_grading.__main__ import main
-from tests.grading.class_of_twenty import NAME, filled, read
+from tests.grading.class_of_eight import NAME, filled, read
 
 ATTACKS = dict(
     re.findall(
@@ -62,6 +62,7 @@ def test_no_attack_earns_a_point(broken_into):
     assert len(tested) == 12
     assert {row["points"] for row in tested} == {"0"}
     assert "correct" not in {row["verdict"] for row in tested}
+    assert "processes" in {row["mistake"] for row in tested}  # of trudy's bomb
 
 
 def test_nothing_is_read_written_or_left_behind(broken_into):
@@ -75,11 +76,3 @@ def test_nothing_is_read_written_or_left_behind(broken_into):
     with sqlite3.connect(broken_into / "g" / "gradebook.db") as book:
         scores = book.execute("select auto_score from grade").fetchall()
     assert {score for (score,) in scores} <= {0, None}
-
-
-def test_a_limit_is_named(broken_into):
-    rows = {
-        (row["student"], row["exercise"]): row["mistake"]
-        for row in read(broken_into / "g" / "marks.csv")
-    }
-    assert rows["trudy", "causal_mask"] == "processes"

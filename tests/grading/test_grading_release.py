@@ -91,8 +91,7 @@ def test_each_question_has_a_model_answer_with_its_points(name):
     answers = model_answers(name)
     assert answers.keys() == questions(name).keys()
     for question, points in questions(name).items():
-        plural = "s" if points > 1 else ""
-        assert f"**{points} point{plural}.**" in answers[question]
+        assert f"**{points} point" in answers[question]
 
 
 def test_an_assignment_that_there_is_not_is_refused(capsys, tmp_path):

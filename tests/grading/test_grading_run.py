@@ -24,18 +24,10 @@ from course_exercises.engine.diagnose import judge, task_of
 from course_exercises.engine.messages import finished
 from course_exercises.engine.verdict import Verdict
 from course_exercises.path.parts import needs, text_of
-from course_grading import run, sandbox
+from course_grading import mark, run, sandbox
 from course_grading.assignment import find_assignments, source_notebook
 from course_grading.course import _answers, _as_shown, run_notebook
 from course_grading.given import course_folder
-from course_grading.mark import (
-    Answer,
-    BadAnswer,
-    Marker,
-    by_value,
-    points,
-    stand_ins,
-)
 from course_grading.sandbox import Limits, SandboxError, find_sandbox
 
 IMPORTS = """
@@ -43,6 +35,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 """
+
+
+HEADS = {e.name: e.source for e in by_chapter()["07_multi_head_attention"]}
+ATTENTION = text_of(needs("scaled_dot_product_attention"))
+ATTENTION += EXERCISES["scaled_dot_product_attention"].source
+"""What the answers in ``HEADS`` use."""
 
 
 @pytest.fixture
@@ -56,7 +54,7 @@ def answers(monkeypatch):
         for source in (IMPORTS, *sources):
             exec(source, names)
         return {
-            name: Answer.read(hand_over(name, names)._about)
+            name: mark.Answer.read(hand_over(name, names)._about)
             for name in exercises
         }
 
@@ -67,38 +65,33 @@ def answers(monkeypatch):
 def marker():
     """Marks in a sandbox, with what an assignment without imports sees."""
     with course_folder(new_notebook()) as folder:
-        yield Marker(find_sandbox(), folder)
+        yield mark.Marker(find_sandbox(), folder)
 
 
 def test_a_known_mistake_has_the_share_that_the_lecturer_gives():
     known = Verdict("", "misconception", "causal_mask", "causal_backwards")
-    assert points(known, 0.0) == 0
-    assert points(known, 0.5) == 1
-    assert points(replace(known, kind="unknown"), 0.5) == 0
-    assert points(replace(known, kind="correct"), 0.0) == 2
+    assert mark.points(known, 0.0) == 0
+    assert mark.points(known, 0.5) == 1
+    assert mark.points(replace(known, kind="unknown"), 0.5) == 0
+    assert mark.points(replace(known, kind="correct"), 0.0) == 2
 
 
 def test_a_mistake_in_another_exercise_is_not_counted_twice(marker, answers):
     """Nor does what ends the process cost those after it."""
-    sources = {
-        e.name: e.source for e in by_chapter()["07_multi_head_attention"]
-    }
     broken = "def split_heads(x, n_heads):\n    return x"
     ends = "def merge_heads(x):\n    import os\n    os._exit(0)"
-    cells = sources | {"split_heads": broken, "merge_heads": ends}
-    given = text_of(needs("scaled_dot_product_attention"))
-    given += EXERCISES["scaled_dot_product_attention"].source
+    cells = HEADS | {"split_heads": broken, "merge_heads": ends}
+    exercises = [*cells, "causal_mask"]
     found = marker.verdicts(
-        answers(given, *cells.values(), exercises=[*cells, "causal_mask"])
+        answers(ATTENTION, *cells.values(), exercises=exercises)
     )
+    assert not found.pop("split_heads").is_correct
     kinds = {name: verdict.kind for name, verdict in found.items()}
     assert kinds == {
-        "split_heads": kinds["split_heads"],
         "merge_heads": "limit",
         "MultiHead": "correct",
         "causal_mask": "unwritten",
     }
-    assert kinds["split_heads"] != "correct"
     text = " ".join(found["MultiHead"].text.split())
     assert "with the course's merge_heads and split_heads in place" in text
 
@@ -108,16 +101,12 @@ def test_what_stands_in_gives_nothing_away(marker, answers):
     steal = """def split_heads(x, n_heads):
     names = MultiHead.forward.__globals__
     return names["split_heads"](x, n_heads)"""
-    e = find("MultiHead")
-    tell = e.source.replace("super().", "print(merge_heads)\n        super().")
-    given = text_of(needs("scaled_dot_product_attention"))
-    given += EXERCISES["scaled_dot_product_attention"].source
-    handed = answers(
-        given,
-        *(find("split_heads").source, tell),
-        "def merge_heads(x):\n    return x",
-        exercises=["split_heads", "merge_heads", "MultiHead"],
-    )
+    tells = "print(merge_heads)\n        super()."
+    cells = HEADS | {
+        "merge_heads": "def merge_heads(x):\n    return x",
+        "MultiHead": HEADS["MultiHead"].replace("super().", tells),
+    }
+    handed = answers(ATTENTION, *cells.values(), exercises=cells)
     verdict = marker.verdicts(handed)["MultiHead"]
     assert verdict.is_correct and "printed" not in verdict.text
     broken = "class MultiHead:\n    forward = lambda self: None"
@@ -132,14 +121,14 @@ def test_two_answers_are_not_made_of_each_other(answers):
     exercises = ["padding_mask", "causal_mask"]
     for uses, allowed in (("1", ["causal_mask"]), ("padding_mask", [])):
         given = answers(one, other.format(uses), exercises=exercises)
-        assert stand_ins("padding_mask", given, exercises) == allowed
+        assert mark.stand_ins("padding_mask", given, exercises) == allowed
 
 
 def test_no_task_holds_what_a_sandbox_hides():
     ours = rb"transformer_course|course_exercises\.(?!candidate|catalogue)"
     for exercise in EXERCISES.values():
         task = task_of(exercise)
-        assert not re.search(ours, by_value(task)), exercise.name
+        assert not re.search(ours, mark.by_value(task)), exercise.name
         kept = []
 
         class Watching(cloudpickle.Pickler):
@@ -196,8 +185,8 @@ def test_what_is_no_value_is_refused(value):
     "about", [None, 3, {}, {"content": "%"}, {"content": "", "sources": 1}]
 )
 def test_what_is_no_answer_is_refused(about):
-    with pytest.raises(BadAnswer):
-        Answer.read(about)
+    with pytest.raises(mark.BadAnswer):
+        mark.Answer.read(about)
 
 
 def test_an_exception_s_name_is_no_formula():
@@ -236,13 +225,14 @@ def test_outputs_are_text_and_pictures_whoever_wrote_them(output):
     ("code", "reason"),
     [
         ("[os.write(file, bytes(1 << 24)) for _ in range(99)]", "memory"),
+        ("own = b'x' * (2 << 30)", "memory"),
         ("os.write(1, b'\\n' * 200_000)", "output"),
         ("open('/dev/shm/x', 'wb').write(bytes(600 << 20))", "done"),
         ("open('/x', 'wb')", "done"),
         ("open('/dev/x', 'wb')", "done"),
     ],
 )
-def test_what_is_no_process_s_memory_has_limits_too(marker, code, reason):
+def test_memory_output_and_what_is_written_have_limits(marker, code, reason):
     code = f"import os, time; file = os.memfd_create('x'); {code}"
     program = ["-c", f"{code}; time.sleep(50)"]
     limits = Limits(60, 1 << 30)

@@ -18,7 +18,7 @@ from course_grading.submissions import (
     student_id,
 )
 from course_grading.tables import write_tables
-from tests.grading.class_of_twenty import read, written
+from tests.grading.class_of_eight import read, written
 from transformer_course.errors import CourseError
 
 NAMES = ["06_masks", "08_add_and_norm"]
@@ -31,10 +31,7 @@ CLASS = [
 MINE = "Anna Müller_51007_assignsubmission_file"
 
 
-@pytest.fixture
-def roster(tmp_path):
-    """A class of three, as Moodle exports its participants."""
-    return read_roster(written(tmp_path / "class.csv", MOODLE, CLASS))
+# --- whose -------------------------------------------------------------------
 
 
 def found(folder, places, roster=None, names=NAMES):
@@ -79,25 +76,21 @@ def test_platforms_names_lead_to_the_student(tmp_path, place, student):
     """Also where a student's name of the file looks like another's."""
     rows = [(*one, f"Participant {51_007 + n}") for n, one in enumerate(CLASS)]
     path = written(tmp_path / "class.csv", [*MOODLE, "Identifier"], rows)
-    roster = read_roster(path)
-    found_here = found(tmp_path, [place], roster)
-    assert found_here.files.keys() == {(student, "06_masks")}
-    assert not found_here.notes
+    here = found(tmp_path, [place], read_roster(path))
+    assert here.files.keys() == {(student, "06_masks")}
+    assert not here.notes
 
 
 def test_the_platform_s_number_counts_more_than_the_name(tmp_path):
     columns = ["Identifier", "Full name", "ID number", "Grade"]
-    twins = [
-        ("Participant 7", "Li Li", "a", ""),
-        ("Participant 8", "Li Li", "b", ""),
-    ]
+    twins = [(f"Participant {n}", "Li Li", f"s{n}", "") for n in (7, 8)]
     roster = read_roster(written(tmp_path / "w.csv", columns, twins))
-    assert roster.kind == "worksheet"
-    assert roster.find("Li Li", "8").id == "b"
+    assert roster.find("Li Li", "8").id == "s8"
     assert roster.find("Li Li") is None
 
 
-def test_the_newest_counts_and_the_rest_is_reported(tmp_path, roster):
+def test_the_newest_counts_and_the_rest_is_reported(tmp_path):
+    roster = read_roster(written(tmp_path / "class.csv", MOODLE, CLASS))
     places = ["s1/06_masks.ipynb", "s1/new/06_masks.ipynb", "s2/notes.ipynb"]
     found(tmp_path, places, roster)
     os.utime(tmp_path / "in" / places[0], (1, 1))
@@ -114,14 +107,10 @@ def test_the_newest_counts_and_the_rest_is_reported(tmp_path, roster):
 
 
 def test_hidden_files_and_links_are_left_alone(tmp_path):
-    here = found(
-        tmp_path,
-        ["a/06_masks.ipynb", "a/.ipynb_checkpoints/06_masks.ipynb"],
-    )
-    (tmp_path / "in" / "b").mkdir()
-    (tmp_path / "in" / "b" / "06_masks.ipynb").symlink_to(
-        tmp_path / "in" / "a" / "06_masks.ipynb"
-    )
+    places = ["a/06_masks.ipynb", "a/.ipynb_checkpoints/06_masks.ipynb"]
+    here = found(tmp_path, places)
+    (tmp_path / "in/b").mkdir()
+    (tmp_path / "in/b/06_masks.ipynb").symlink_to(tmp_path / "in" / places[0])
     assert found(tmp_path, []).files == here.files
 
 
@@ -130,75 +119,67 @@ def test_ids_are_fit_for_folders():
     assert student_id("山田 3") == "山田 3"
 
 
+def test_what_came_late_is_named(tmp_path):
+    places = ["anna_06_masks.ipynb", "ben_LATE_12_345_06_masks.ipynb"]
+    submissions = found(tmp_path, [*places, "cara_06_masks.ipynb"])
+    for place in places:
+        os.utime(tmp_path / "in" / place, (0, 0))
+    due = datetime.fromisoformat("2020-01-01 12:00").astimezone()
+    ben, cara = submissions.late(due)
+    assert ben.startswith("late: ben 12") and cara.startswith("late: cara")
+    assert submissions.late(None) == [ben]
+
+
+# --- the list of the class ---------------------------------------------------
+
+
 @pytest.mark.parametrize(
-    ("columns", "rows"),
+    ("columns", "rows", "said"),
     [
-        (["Student", "Age"], [("Anna", 20)]),
-        (MOODLE, [CLASS[0], CLASS[0]]),
-        (MOODLE, []),
+        (["Vorname", "Alter"], [("Anna", 20)], "its columns are Vorname"),
+        (MOODLE, [CLASS[0], CLASS[0]], "an ID number or e-mail address of it"),
+        (MOODLE, [], "needs a row for each student"),
     ],
 )
-def test_a_class_list_needs_ids_of_their_own(tmp_path, columns, rows):
-    with pytest.raises(CourseError, match="needs a row for each student"):
+def test_a_class_list_needs_ids_of_their_own(tmp_path, columns, rows, said):
+    with pytest.raises(CourseError, match=said):
         read_roster(written(tmp_path / "c.csv", columns, rows))
 
 
-JAPANESE = """姓,名,IDナンバー,メールアドレス
-山田,太郎,s3,taro@x.invalid
+TARO = "姓,名,IDナンバー,メールアドレス\n山田,太郎,s3,taro@x.invalid\n"
+WORKSHEET = """ID,フルネーム,IDナンバー,メールアドレス,評点,最大評点
+参加者 51007,山田 太郎,s3,taro@x.invalid,-,9
 """
-PLATFORMS = {
-    "Moodle in Japanese": (JAPANESE.encode(), "list", "山田 太郎"),
-    "from a Japanese Windows": (JAPANESE.encode("cp932"), "list", "山田 太郎"),
-    "from Excel": (
-        JAPANESE.replace(",", "\t").encode("utf-16"),
-        "list",
-        "山田 太郎",
-    ),
-    "full-width letters": (
-        JAPANESE.replace("ID", "ＩＤ").replace("\n", "\r\n").encode(),
-        "list",
-        "山田 太郎",
-    ),
-    "a worksheet in Japanese": (
-        "ID,フルネーム,IDナンバー,メールアドレス,評点,最大評点\n"
-        "参加者 51007,山田 太郎,s3,taro@x.invalid,-,9\n".encode("utf-8-sig"),
-        "worksheet",
-        "山田 太郎",
-    ),
-    "a table of one's own": (
-        "学籍番号,氏名,備考,\ns3,山田太郎,,,\n".encode("cp932"),
-        "list",
-        "山田太郎",
-    ),
-    "semicolons": (
-        "Name;E-Mail;Student ID\nRenée;r@x.invalid;s3\n".encode("cp1252"),
-        "list",
-        "Renée",
-    ),
-    "Canvas, first names apart": (
-        b"LastName,FirstName,ID,SIS Login ID,Section,06_masks (7)\n"
-        b"    Points Possible,,,,,9\nDoe,Jane,s3,jd,A,3\nStudent,Test,2,x,,\n",
-        "canvas",
-        "Doe Jane",
-    ),
-    "Canvas, semicolons": (
-        "Student;ID;SIS Login ID;Section\nDoe, Jane;s3;jd;A\n".encode(
-            "utf-8-sig"
-        ),
-        "canvas",
-        "Jane Doe",
-    ),
-}
+OWN = "学籍番号,氏名,備考,\ns3,山田 太郎,,,\n"
+GERMAN = "Name;E-Mail;Student ID\nRenée;r@x.invalid;s3\n"
+CANVAS = """LastName,FirstName,ID,SIS Login ID,Section,06_masks (7)
+    Points Possible,,,,,9
+Doe,Jane,s3,jd,A,3
+Student,Test,2,x,,
+"""
+CANVAS_NAMES = "Student;ID;SIS Login ID;Section\nDoe, Jane;s3;jd;A\n"
 
 
 @pytest.mark.parametrize(
-    ("content", "kind", "name"), PLATFORMS.values(), ids=PLATFORMS
+    ("text", "encoding", "kind", "name"),
+    [
+        (TARO, "utf-8", "list", "山田 太郎"),
+        (TARO, "cp932", "list", "山田 太郎"),
+        (TARO.replace(",", "\t"), "utf-16", "list", "山田 太郎"),  # Excel
+        (TARO.replace("ID", "ＩＤ"), "utf-8", "list", "山田 太郎"),
+        (TARO.replace("\n", "\r\n"), "utf-8", "list", "山田 太郎"),
+        (WORKSHEET, "utf-8-sig", "worksheet", "山田 太郎"),
+        (OWN, "cp932", "list", "山田 太郎"),
+        (GERMAN, "cp1252", "list", "Renée"),
+        (CANVAS, "utf-8", "canvas", "Doe Jane"),
+        (CANVAS_NAMES, "utf-8-sig", "canvas", "Jane Doe"),
+    ],
 )
 def test_class_lists_as_platforms_and_excel_write_them(
-    tmp_path, content, kind, name
+    tmp_path, text, encoding, kind, name
 ):
     path = tmp_path / "c.csv"
-    path.write_bytes(content)
+    path.write_bytes(text.encode(encoding))
     roster = read_roster(path)
     (person,) = roster.people
     assert (roster.kind, person.name, person.id) == (kind, name, "s3")
@@ -206,7 +187,7 @@ def test_class_lists_as_platforms_and_excel_write_them(
 
 def test_a_worksheet_comes_back_with_its_own_columns(tmp_path):
     path = tmp_path / "c.csv"
-    path.write_bytes(PLATFORMS["a worksheet in Japanese"][0])
+    path.write_text(WORKSHEET, "utf-8")
     roster = read_roster(path)
     assert roster.find("nobody", "51007").id == "s3"
     results = {"06_masks": [Result("s3", "x", 2.0, 2.0, False, None)]}
@@ -215,22 +196,32 @@ def test_a_worksheet_comes_back_with_its_own_columns(tmp_path):
     assert (row["評点"], row["ID"]) == ("2", "参加者 51007")
 
 
-def test_an_unknown_class_list_is_told_its_columns(tmp_path):
-    path = tmp_path / "c.csv"
-    path.write_text("Vorname;Nachname;ID-Nummer\nAnna;Berg;1\n")
-    with pytest.raises(CourseError, match="Vorname, Nachname, ID-Nummer"):
-        read_roster(path)
+# --- what is in the file -----------------------------------------------------
+
+
+ROLE = {"grade_id": "x", "solution": True}
+GIVEN = new_code_cell("stub", id="x", metadata={"nbgrader": ROLE})
+
+
+def handed_in(folder, content, *given):
+    """A notebook as it is graded; ``given`` are the cells of the release."""
+    path = folder / "06_masks.ipynb"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    notebook = read_submission(path, new_notebook(cells=[*given]))
+    nbformat.validate(notebook)
+    return notebook
+
+
+def cells(*every):
+    """A notebook with these cells, as a file."""
+    return nbformat.writes(new_notebook(cells=[*every]))
 
 
 def changed(**keys):
-    """A notebook whose code cells have other keys than the format's."""
+    """A file whose one code cell has other keys than the format's."""
     cell = dict(new_code_cell("mine", id="x")) | keys
-    return {
-        "nbformat": 4,
-        "nbformat_minor": 4,
-        "metadata": {},
-        "cells": [cell],
-    }
+    about = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}}
+    return about | {"cells": [cell]}
 
 
 NOTEBOOK = json.dumps(changed(source=["# é 時\n", "mine"]), ensure_ascii=False)
@@ -241,72 +232,54 @@ FILES = {
     "with a mark": NOTEBOOK.encode("utf-8-sig"),
     "Latin-1": NOTEBOOK.replace("時", "").encode("latin-1"),
     "a Japanese Windows": NOTEBOOK.replace("é", "").encode("cp932"),
-    "an id too early": NOTEBOOK.encode(),
-    "without outputs": json.dumps(changed(outputs=None)).encode(),
-    "without metadata": json.dumps(changed(metadata={}, more=1)).encode(),
-    "an odd output": json.dumps(
-        changed(outputs=[{"output_type": "?"}])
-    ).encode(),
+    "an id too early": NOTEBOOK,
+    "without outputs": json.dumps(changed(outputs=None)),
+    "without metadata": json.dumps(changed(metadata={}, more=1)),
+    "an odd output": json.dumps(changed(outputs=[{"output_type": "?"}])),
 }
 
 
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
 def test_notebooks_as_programs_write_them(tmp_path, content):
-    path = tmp_path / "06_masks.ipynb"
-    path.write_bytes(content)
-    role = {"grade_id": "x", "solution": True}
-    given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
-    notebook = read_submission(path, new_notebook(cells=[given]))
-    (cell,) = notebook.cells
+    (cell,) = handed_in(tmp_path, content, GIVEN).cells
     assert cell.source in ("mine", *(f"# {s}\nmine" for s in SIGNS))
-    assert cell.metadata.nbgrader == role
-    nbformat.validate(notebook)
+    assert cell.metadata.nbgrader == ROLE
 
 
 def test_a_notebook_of_format_3_keeps_its_answers(tmp_path):
-    role = {"grade_id": "x", "solution": True}
-    cells = [
-        new_code_cell("mine", id="x", metadata={"nbgrader": role}),
-        new_markdown_cell(
-            "# words", id="y", metadata={"nbgrader": role | {"grade_id": "y"}}
-        ),
-    ]
-    notebook = new_notebook(cells=copy.deepcopy(cells))
-    old = nbformat.convert(notebook, 3)
-    path = tmp_path / "06_masks.ipynb"
-    path.write_text(nbformat.writes(old, version=3))
-    release = new_notebook(cells=cells)
-    found = read_submission(path, release).cells
-    assert [cell.source for cell in found] == ["mine", "# words"]
-    assert [cell.metadata.nbgrader.grade_id for cell in found] == ["x", "y"]
+    words = new_markdown_cell("# words", id="y")
+    words.metadata["nbgrader"] = ROLE | {"grade_id": "y"}
+    release = [GIVEN, words]
+    old = nbformat.convert(new_notebook(cells=copy.deepcopy(release)), 3)
+    text = nbformat.writes(old, version=3)
+    read = handed_in(tmp_path, text.replace("stub", "mine"), *release).cells
+    assert [cell.source for cell in read] == ["mine", "# words"]
+    assert [cell.metadata.nbgrader.grade_id for cell in read] == ["x", "y"]
 
 
 @pytest.mark.parametrize(
     "text", ["", "{}", "[1]", "\x00", '{"cells": 3}', NOTEBOOK[:99]]
 )
 def test_a_file_that_is_no_notebook_becomes_one_that_says_so(tmp_path, text):
-    path = tmp_path / "06_masks.ipynb"
-    path.write_text(text)
-    role = {"grade_id": "x", "solution": True}
-    given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
-    notebook = read_submission(path, new_notebook(cells=[given]))
-    note, cell = notebook.cells
+    note, cell = handed_in(tmp_path, text, GIVEN).cells
     assert "cannot be read as a notebook" in note.source
-    assert cell.metadata.nbgrader == role
-    nbformat.validate(notebook)
+    assert cell.metadata.nbgrader == ROLE
+
+
+def with_pictures(attachments):
+    """A text of a student's that shows pictures."""
+    return changed(cell_type="markdown", attachments=attachments)
 
 
 HOSTILE = {
     "half a character": changed(source="\ud800", id="\ud800"),
     "a list for a name": changed(metadata={"nbgrader": {"grade_id": ["x"]}}),
-    "a number for pictures": changed(cell_type="markdown", attachments=5),
-    "deep pictures": changed(
-        cell_type="markdown",
-        attachments={"a": json.loads("[" * 900 + "]" * 900)},
+    "a number for pictures": with_pictures(5),
+    "deep pictures": with_pictures(
+        {"a": json.loads("[" * 900 + "]" * 900)},
     ),
-    "a picture that is code": changed(
-        cell_type="markdown",
-        attachments={"a\ud800": {'image/png" onerror="x': "AAAA"}},
+    "a picture that is code": with_pictures(
+        {"a\ud800": {'image/png" onerror="x': "AAAA"}},
     ),
     "text that takes hours": changed(
         cell_type="markdown", source="\\begin{a}" * 100_000
@@ -317,55 +290,31 @@ HOSTILE = {
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 def test_no_notebook_keeps_the_class_from_its_marks(tmp_path, content):
     content["cells"] *= 30
-    path = tmp_path / "06_masks.ipynb"
-    path.write_text(json.dumps(content))
-    notebook = read_submission(path, new_notebook())
-    nbformat.validate(notebook)
-    text = nbformat.writes(notebook).encode()
+    text = nbformat.writes(handed_in(tmp_path, json.dumps(content))).encode()
     assert len(text) < 600_000 and b"onerror" not in text
 
 
 def test_a_file_s_name_may_hold_what_no_text_does(tmp_path):
-    folder = tmp_path / "in" / "a"
-    folder.mkdir(parents=True)
-    for number in (1, 2):
-        path = folder / os.fsdecode(b"06_masks_\x8a%d.ipynb" % number)
-        path.write_text("no notebook")
-    here = found(tmp_path, [])
+    names = [os.fsdecode(b"a/06_masks_\x8a%d.ipynb" % n) for n in (1, 2)]
+    here = found(tmp_path, names)
     (path,) = here.files.values()
-    text = (
-        "".join(here.notes)
-        + read_submission(path, new_notebook()).cells[0].source
-    )
-    assert "06_masks_?" in text.encode().decode()
+    note = read_submission(path, new_notebook()).cells[0].source
+    assert "06_masks_?" in ("".join(here.notes) + note).encode().decode()
 
 
-def test_roles_come_from_the_release(tmp_path):
-    role = {"grade_id": "x", "solution": True, "points": 1}
-    given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
+def test_roles_and_types_come_from_the_release(tmp_path):
     forged = {"grade_id": "x", "points": 100}
-    cells = [
-        new_code_cell("mine", metadata={"nbgrader": forged}),
-        new_code_cell("more", metadata={"nbgrader": "odd"}),
-    ]
-    path = tmp_path / "06_masks.ipynb"
-    nbformat.write(new_notebook(cells=cells), path)
-    found = read_submission(path, new_notebook(cells=[given])).cells
-    assert [cell.source for cell in found] == ["mine", "more"]
-    assert found[0].metadata.nbgrader == role
-    assert "nbgrader" not in found[1].metadata
-
-
-def test_a_cell_whose_type_was_changed_is_code_again(tmp_path):
-    role = {"grade_id": "x", "solution": True}
-    given = new_code_cell("stub", id="x", metadata={"nbgrader": role})
-    path = tmp_path / "06_masks.ipynb"
-    nbformat.write(
-        new_notebook(cells=[new_markdown_cell("a <b", id="x")]), path
-    )
-    (found,) = read_submission(path, new_notebook(cells=[given])).cells
-    assert (found.cell_type, found.source) == ("code", "a <b")
-    assert found.metadata.nbgrader == role
+    mine, more = handed_in(
+        tmp_path,
+        cells(
+            new_markdown_cell("a <b", metadata={"nbgrader": forged}),
+            new_code_cell("more", metadata={"nbgrader": "odd"}),
+        ),
+        GIVEN,
+    ).cells
+    assert (mine.cell_type, mine.source) == ("code", "a <b")
+    assert mine.metadata.nbgrader == ROLE
+    assert more.source == "more" and "nbgrader" not in more.metadata
 
 
 @pytest.mark.parametrize(
@@ -379,36 +328,22 @@ def test_a_cell_whose_type_was_changed_is_code_again(tmp_path):
     ],
 )
 def test_an_answer_runs_no_script_where_it_is_read(tmp_path, answer, shown):
-    path = tmp_path / "06_masks.ipynb"
-    nbformat.write(new_notebook(cells=[new_markdown_cell(answer)]), path)
-    (cell,) = read_submission(path, new_notebook()).cells
+    (cell,) = handed_in(tmp_path, cells(new_markdown_cell(answer))).cells
     assert cell.source == shown
-
-
-def test_what_came_late_is_named(tmp_path):
-    places = ["anna_06_masks.ipynb", "ben_LATE_12_345_06_masks.ipynb"]
-    submissions = found(tmp_path, [*places, "cara_06_masks.ipynb"])
-    os.utime(tmp_path / "in" / places[0], (0, 0))
-    os.utime(tmp_path / "in" / places[1], (0, 0))
-    due = datetime.fromisoformat("2020-01-01 12:00").astimezone()
-    ben, cara = submissions.late(due)
-    assert ben.startswith("late: ben 12") and cara.startswith("late: cara")
-    assert submissions.late(None) == [ben]
 
 
 def test_a_file_of_ones_own_becomes_cells(tmp_path):
     """One part is no Python, which costs that part only."""
-    path = found(
-        tmp_path, ["anna/my_transformer.py"], names=["my_transformer"]
-    ).files["anna", "my_transformer"]
+    path = tmp_path / "my_transformer.py"
     text = parts.solution_text().replace("def bleu(", "def bleu((")
     path.write_text(text.replace("\nPAD,", "\nprint('hello')\nPAD,"))
     notebook = read_submission(path, new_notebook())
-    cells = {cell.id: cell.source for cell in notebook.cells}
-    assert set(parts.NAMES) <= set(cells)
-    assert cells["causal_mask"].startswith("def causal_mask(length: int)")
-    assert "hello" in cells["others-0"] and "import torch" in cells["others-0"]
-    assert all(line[0] == "#" for line in cells["bleu"].splitlines())
+    sources = {cell.id: cell.source for cell in notebook.cells}
+    assert set(parts.NAMES) <= set(sources)
+    assert sources["causal_mask"].startswith("def causal_mask(length: int)")
+    others = sources["others-0"]
+    assert "hello" in others and "import torch" in others
+    assert all(line[0] == "#" for line in sources["bleu"].splitlines())
     names = {}
-    exec("\n".join(cells.values()), names)
+    exec("\n".join(sources.values()), names)
     assert callable(names["main"])  # not called

@@ -1,8 +1,7 @@
-([where, rules, impacts]) => axe.run(where, {
+([where, rules]) => axe.run(where, {
   ...rules,
   resultTypes: ["violations"],
   preload: false,
 }).then((found) => found.violations
-  .filter((rule) => !impacts || impacts.includes(rule.impact))
   .flatMap((rule) => rule.nodes.map((node) =>
     `${rule.id}: ${node.target} ${node.html.slice(0, 120)}`)))

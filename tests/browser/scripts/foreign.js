@@ -1,7 +1,7 @@
-// Japanese that is shown in the figures and whose language is another.
-() => {
+// Japanese that is shown in these boxes and whose language is another.
+(boxes) => {
   const found = [];
-  for (const root of document.querySelectorAll("[data-live]")) {
+  for (const root of document.querySelectorAll(boxes)) {
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const { data, parentElement } = walker.currentNode;

@@ -1,8 +1,7 @@
-"""Twenty students who hand in what students hand in, through Moodle."""
+"""Eight students who hand in what students hand in, through Moodle."""
 
 import copy
 import csv
-from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
@@ -14,96 +13,57 @@ NAME = "06_masks"
 QUESTION = "why_accuracy_does_not_warn"
 ANSWER = "It has seen the answers, so it copies, and the accuracy does too."
 SOLUTIONS = {e.name: e.source for e in by_chapter()[NAME]}
-MOST = SOLUTIONS | {"masked_softmax": "# I had no time for this one."}
+MOST = SOLUTIONS | {"masked_softmax": "1 / 0"}
 """What all hand in but the one who is right: a process less for each."""
 INVERTED = """\
 def padding_mask(ids, pad_id=0):
     return (ids == pad_id)[:, None, None, :]"""
-FUTURE = SOLUTIONS["causal_mask"].replace("tril()", "triu()")
-BODIES = {
-    "raises": "return 1 / 0",
-    "loops": "import time\n    while True:\n        time.sleep(1)",
-    "exits": "import os\n    os._exit(0)",
-    "segfaults": "import ctypes\n    ctypes.string_at(0)",
-    "eats memory": "return [bytearray(2**28) for _ in range(10**6)]",
-    "prints without end": "while True:\n        print('a' * 1000)",
-    "returns nothing": "ids != pad_id",
+LOOPS = """\
+def padding_mask(ids, pad_id=0):
+    import time
+    while True:
+        time.sleep(1)"""
+WRITTEN = {
+    "inverts": {"padding_mask": INVERTED},
+    "loops": {"padding_mask": LOOPS},
+    "is right": SOLUTIONS,
+    "sees the future": {
+        "causal_mask": SOLUTIONS["causal_mask"].replace("tril()", "triu()")
+    },
+    "changes the tests": {"padding_mask": INVERTED},
 }
-"""Of ``padding_mask``."""
-CELLS = {
-    "inverts": INVERTED,
-    "imports ours": "from transformer_course.models.masks import padding_mask",
-    "breaks the syntax": "def padding_mask(:\n    pass",
-    "raises at the top": "raise ValueError('here')",
-    "loops at the top": "import time\n\nwhile True:\n    time.sleep(1)",
-    "exits at the top": "import os\n\nos._exit(0)",
-    "prints a lot": "print('a' * 10**7)\n" + SOLUTIONS["padding_mask"],
-} | {
-    name: f"def padding_mask(ids, pad_id=0):\n    {body}"
-    for name, body in BODIES.items()
-}
-"""The cell of ``padding_mask``, by what the student does there."""
-LAST = (
-    "is right",
-    "sees the future",
+"""What some write otherwise."""
+STUDENTS = [
+    *WRITTEN,
     "hands in nothing new",
-    "changes the tests",
     "loses cells",
     "hands in no notebook",
-)
-STUDENTS = [*CELLS, *LAST]
-"""Twenty, by what they do."""
-NIGHTLY = (
-    "imports ours",
-    "breaks the syntax",
-    "raises at the top",
-    "loops at the top",
-    "exits at the top",
-    "prints a lot",
-    "raises",
-    "exits",
-    "segfaults",
-    "eats memory",
-    "prints without end",
-    "returns nothing",
-)
-"""Those who are stopped, or told, in a way that another one shows too."""
+]
+"""By what they do."""
 
 
-def filled(
-    release: NotebookNode, cells: dict[str, str], answer: str = ANSWER
-) -> NotebookNode:
+def filled(release: NotebookNode, cells: dict[str, str]) -> NotebookNode:
     """The release with other sources in some cells, by id."""
     notebook = copy.deepcopy(release)
     for cell in notebook.cells:
-        cell.source = {**cells, QUESTION: answer}.get(cell.id, cell.source)
+        cell.source = {**cells, QUESTION: ANSWER}.get(cell.id, cell.source)
     return notebook
 
 
 def handed_in(student: str, release: NotebookNode) -> NotebookNode | str:
     """The notebook of a student, or the text in its place."""
-    if student in CELLS:
-        return filled(release, MOST | {"padding_mask": CELLS[student]})
-    notebook = filled(release, MOST)
+    notebook = filled(release, MOST | WRITTEN.get(student, {}))
     match student:
-        case "is right":
-            return filled(release, SOLUTIONS)
-        case "sees the future":
-            return filled(release, MOST | {"causal_mask": FUTURE})
         case "hands in nothing new":
             return release
         case "changes the tests":
-            notebook = filled(release, MOST | {"padding_mask": INVERTED})
             for cell in notebook.cells:
                 if cell.id == "padding_mask-test":
                     cell.source = "2.0"
                     cell.metadata.nbgrader["points"] = 100
         case "loses cells":
-            notebook.cells = [
-                cell
-                for cell in notebook.cells
-                if cell.id not in ("padding_mask", "causal_mask-test")
-            ]
+            lost = ("padding_mask", "causal_mask-test")
+            notebook.cells = [c for c in notebook.cells if c.id not in lost]
             for cell in notebook.cells:
                 cell.metadata = {}
         case "hands in no notebook":
@@ -111,12 +71,9 @@ def handed_in(student: str, release: NotebookNode) -> NotebookNode | str:
     return notebook
 
 
-def hand_in(
-    folder: Path, release: NotebookNode, students: Iterable[str]
-) -> None:
-    """Write what these hand in, as Moodle's download has it."""
-    for student in students:
-        number = STUDENTS.index(student)
+def hand_in(folder: Path, release: NotebookNode) -> None:
+    """Write what they hand in, as Moodle's download has it."""
+    for number, student in enumerate(STUDENTS):
         place = f"{student}_{51_000 + number}_assignsubmission_file_"
         path = folder / place / f"{NAME}.ipynb"
         path.parent.mkdir(parents=True)
