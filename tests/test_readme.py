@@ -29,7 +29,7 @@ ENGLISH, JAPANESE = (
     (ROOT / name).read_text("utf-8") for name in ("README.md", "README.ja.md")
 )
 ECHO = re.compile(r'echo "(.*?)" \| (?:\.venv/bin/)?(transformer-course .*)')
-TINY = ["--train.epochs=1", "--train.device=cpu", "--model.d-model=16"]
+TINY = ["--train.epochs=2", "--train.device=cpu", "--model.d-model=16"]
 CHARACTERS = "--data.pieces=char"
 TRANSFORMER = ["--model.n-heads=2", "--model.d-ff=32", "--model.n-layers=1"]
 
