@@ -15,11 +15,14 @@ from tiny import tiny_corpus
 from experiments import store
 from experiments.__main__ import command, find, find_all, run_smoke_test
 from experiments.lab import Analysis, Experiment, RunContext
+from experiments.short_reviews import fine_tune
 from transformer_course.checkpoints.pretrained import minilm_folder
 from transformer_course.data.grammar import grammar_corpus
 from transformer_course.decoding import search
 from transformer_course.device import machine
 from transformer_course.errors import ConfigError, CourseError
+from transformer_course.models.bert import Bert
+from transformer_course.models.bert_config import BertConfig
 
 EXPERIMENTS = find_all()
 VARIANTS = {name: name for name in ("one/a", "one/b", "two/c")}
@@ -185,6 +188,18 @@ def test_command_and_settings_are_stored_beside_the_records(tmp_path):
     assert stored["command"] == "python -m experiments counted"
     assert stored["settings"] == {"steps": 3}
     assert set(stored["records"]) == set(VARIANTS)
+
+
+def test_fine_tuning_trains_all_weights_of_the_body():
+    """The function that chapter 18 runs in a cell too long for the tests."""
+    torch.manual_seed(0)
+    body = Bert(BertConfig(vocab_size=30, d_model=16, n_heads=2, d_ff=16))
+    before = {name: w.clone() for name, w in body.named_parameters()}
+    rows = [[2, 5 + i % 2, 3] for i in range(32)]
+    head, losses = fine_tune(body, rows, torch.arange(32) % 2)
+    same = {n for n, w in body.named_parameters() if w.equal(before[n])}
+    assert all(name.startswith("pooler") for name in same)  # not read
+    assert len(losses) == 6 and head.weight.shape == (2, 16)
 
 
 # --- the command -------------------------------------------------------------

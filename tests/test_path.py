@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from course_exercises.engine.verdict import Verdict
-from course_exercises.path import checking, parts, report
+from course_exercises.path import checking, laws, parts, report
 from course_exercises.path.checking import Checker, broken_laws
 from course_exercises.path.file import begin, read
-from course_exercises.path.laws import LAWS
 from course_exercises.process import Limits
 from transformer_course.errors import CourseError
 from transformer_course.models.custom import definitions
@@ -35,11 +34,6 @@ def learners_file(tmp_path):
 def without(name: str, text: str = SOLUTION) -> str:
     """The finished file without one part."""
     return text.replace(parts.solution(name), "")
-
-
-def with_stub(name: str, text: str = SOLUTION) -> str:
-    """The finished file with one part not written yet."""
-    return text.replace(parts.solution(name), parts.stub(name))
 
 
 # --- the file ----------------------------------------------------------------
@@ -100,7 +94,10 @@ def test_a_new_file_has_stubs_alone_and_is_never_written_over(tmp_path):
 
 
 def test_parts_that_are_not_written_are_the_courses(learners_file):
-    own = learners_file(with_stub("AddNorm", without("bleu")))
+    stub = parts.stub("AddNorm")
+    own = learners_file(
+        without("bleu").replace(parts.solution("AddNorm"), stub)
+    )
     text, absent = own.completed()
     assert absent == ["AddNorm", "bleu"]
     assert own.text.rstrip() in text
@@ -119,59 +116,57 @@ def test_what_is_no_file_of_a_learner_is_refused(name, tmp_path):
 # --- the check ---------------------------------------------------------------
 
 
-def test_each_mistake_is_named_and_counts_once(learners_file):
+def edited(name: str, old: str, new: str) -> str:
+    """A finished part with something else written in it."""
+    text = parts.solution(name)
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+def test_each_mistake_is_named_and_counts_once(learners_file, monkeypatch):
     """Everything that can be wrong with a part, at once in one file."""
-    text = SOLUTION
-    for old, new in {
-        "def stable_softmax(": "def stable_softmax(:\n\ndef other(",
-        "def causal_mask(": "def casual_mask(",
-        parts.solution("merge_heads"): "merge_heads = 3",
-        parts.solution("split_heads"): parts.stub("split_heads"),
-        "self.norm(x + answer)": "self.norm(answer)",
-        parts.solution("bleu"): "def bleu(counts):\n    import os\n"
-        "    os._exit(0)",
-        parts.solution("learning_rate"): "def learning_rate(step, d_model, "
-        "warmup):\n    while True:\n        pass",
+    text = parts.stubs_text()
+    for name, code in {
+        "padding_mask": parts.solution("padding_mask"),
+        "MyEncoderLayer": parts.solution("MyEncoderLayer"),  # uses AddNorm
+        "stable_softmax": edited(
+            "stable_softmax",
+            "def stable_softmax(",
+            "def stable_softmax(:\n\ndef other(",
+        ),
+        "causal_mask": edited(
+            "causal_mask", "def causal_mask(", "def casual_mask("
+        ),
+        "merge_heads": "merge_heads = 3",
+        "AddNorm": edited(
+            "AddNorm", "self.norm(x + answer)", "self.norm(answer)"
+        ),
+        "learning_rate": "def learning_rate(step, d_model, warmup):\n"
+        "    while True:\n        pass",
+        "bleu": "def bleu(counts):\n    import os\n    os._exit(0)",
     }.items():
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
+        text = text.replace(parts.stub(name), code)
     text += "\nwhile True:\n    pass\n"  # a trial run at the end
     own = learners_file(text)
-    found = Checker(Limits(seconds=8)).check(own)
-    states = {
-        name: report.state_of(verdict) for name, verdict in found.items()
-    }
+    checker = Checker(Limits(seconds=3))
+    found = checker.check(own)
+    names = {state: [] for state in report.MARKS}
+    for name, verdict in found.items():
+        names[report.state_of(verdict)].append(name)
+    assert names["right"] == ["padding_mask", "MyEncoderLayer"]
     wrong = ["stable_softmax", "AddNorm", "learning_rate", "bleu"]
-    assert [n for n in states if states[n] == "wrong"] == wrong
-    absent = ["causal_mask", "split_heads", "merge_heads"]
-    assert [n for n in states if states[n] == "course"] == absent
+    assert names["wrong"] == wrong
     assert found["stable_softmax"].mistake == "SyntaxError"
     assert found["AddNorm"].kind == "misconception"
     assert "casual_mask" in found["causal_mask"].text
     assert found["learning_rate"].mistake == "time"
     assert found["bleu"].mistake == "crash"
     said = report.text(own, found, colours=False)
-    assert f"{len(states) - 7} of {len(states)} parts are right" in said
-    assert (
-        said.rstrip()
-        .splitlines()[-1]
-        .startswith(f"{len(states) - 7} of {len(states)}")
-    )
+    last = said.rstrip().splitlines()[-1]
+    assert last.startswith(f"2 of {len(found)} parts are right")
     assert "✗ AddNorm" in said and "· split_heads" in said
-
-
-def test_what_stays_is_not_tried_again(learners_file, monkeypatch):
-    own = learners_file(with_stub("bleu", parts.stubs_text()))
-    own = learners_file(
-        parts.stubs_text().replace(
-            parts.stub("padding_mask"), parts.solution("padding_mask")
-        )
-    )
-    checker = Checker()
-    first = checker.check(own)
-    assert first["padding_mask"].is_correct
     monkeypatch.setattr(checking, "_child", None)  # no process is begun
-    assert checker.check(own) == first
+    assert checker.check(own) == found  # what stays is not tried again
 
 
 def test_what_comes_next_is_said_of_the_translator_and_of_the_decoder(
@@ -198,12 +193,13 @@ def test_the_page_shows_the_picture(learners_file):
 
 
 def test_the_laws_hold_for_the_solution_and_notice_a_mask(learners_file):
-    assert broken_laws(learners_file(SOLUTION)) == {}
+    right = definitions(SOLUTION, "right").MyTransformer
+    assert laws.broken_laws(right) == {}  # in this process
     seen = "causal_mask(tgt.size(1)).to(tgt.device) & "
     assert SOLUTION.count(seen) == 1
     broken = broken_laws(learners_file(SOLUTION.replace(seen, "")))
     assert set(broken) == {"no_future"}
-    said = report.laws_text(broken, len(LAWS))
+    said = report.laws_text(broken, len(laws.LAWS))
     assert "no future" in said and "causal mask" in said
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 
 from course_exercises.language import say
@@ -36,7 +37,7 @@ class LearnersFile:
     """What is wrong with the statements left out: a line for each, by the
     name that it would define; "" if it defines none."""
 
-    @property
+    @cached_property
     def nodes(self) -> dict[str, ast.stmt]:
         """The parts that are there, written or not; of two, the second."""
         return {
@@ -45,13 +46,13 @@ class LearnersFile:
             if isinstance(node, ast.FunctionDef | ast.ClassDef)
         }
 
-    @property
+    @cached_property
     def written(self) -> list[str]:
         """The parts that are no stub any more, in the order of the file."""
         nodes = self.nodes
         return [n for n in NAMES if n in nodes and not _is_stub(nodes[n])]
 
-    @property
+    @cached_property
     def missing(self) -> list[str]:
         """The parts of which there is not even a stub."""
         return [n for n in NAMES if n not in {*self.nodes, *self.broken}]

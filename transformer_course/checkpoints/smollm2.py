@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from transformer_course import files
@@ -157,8 +158,14 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
             "install --no-deps gguf' brings it."
         ) from error
 
+    class Reader(GGUFReader):
+        def __setattr__(self, name: str, value: Any) -> None:
+            if isinstance(value, np.memmap):  # slices of one are slow
+                value = np.asarray(value)
+            super().__setattr__(name, value)
+
     try:
-        reader = GGUFReader(path)
+        reader = Reader(path)
         fields = {
             name: field.contents()
             for name, field in reader.fields.items()
@@ -242,7 +249,8 @@ def _weights(reader: Any) -> Tensors:
         except NotImplementedError as error:
             wanted = "a type that gguf unpacks"
             raise _other_kind(tensor.name, kind.name, wanted) from error
-        found[f"{name}.weight"] = torch.from_numpy(values.copy())
+        values = np.require(values, requirements="W")  # a copy, if needed
+        found[f"{name}.weight"] = torch.from_numpy(values)
     return found
 
 
