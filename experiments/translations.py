@@ -285,6 +285,7 @@ NAMES = (
     "enja-seed-1",
     "enja-post-norm",
     "enja-gru",
+    "enja-gru-longer",
     "enja-longer",
     "enja-sampled",
     "enja-r-drop",
