@@ -96,12 +96,12 @@ def hard_text(rng: random.Random) -> str:
     return "".join(parts)
 
 
-def as_hugging_face(bpe: ByteBPE):
+def as_hugging_face(bpe: ByteBPE, merges, special):
     """Its library's tokenizer, with SmolLM2's way of cutting words."""
     tokenizers = pytest.importorskip("tokenizers")
     before = tokenizers.pre_tokenizers
     vocabulary = {bpe.piece(i): i for i in range(bpe.vocab_size)}
-    model = tokenizers.models.BPE(vocab=vocabulary, merges=MERGES)
+    model = tokenizers.models.BPE(vocab=vocabulary, merges=merges)
     theirs = tokenizers.Tokenizer(model)
     theirs.pre_tokenizer = before.Sequence(
         [
@@ -109,12 +109,12 @@ def as_hugging_face(bpe: ByteBPE):
             before.ByteLevel(add_prefix_space=False),
         ]
     )
-    theirs.add_special_tokens(SPECIAL)
+    theirs.add_special_tokens(special)
     return theirs
 
 
 def test_ids_are_those_of_hugging_faces_library(bpe):
-    theirs = as_hugging_face(bpe)
+    theirs = as_hugging_face(bpe, MERGES, SPECIAL)
     rng = random.Random(0)
     for _ in range(300):
         text = hard_text(rng)
