@@ -141,7 +141,7 @@ def test_what_is_japanese_is_found_in_lines_of_34_to_40_letters(
     browser, tmp_path
 ):
     """Not 日 as the radical ⽇, which looks the same."""
-    if not (ROOT / "_build/ja/_build/html/index.html").exists():
+    if not (ROOT / "_build/ja/.built").exists():  # or only half
         pytest.skip("the Japanese edition is not built: make book EDITION=ja")
     pdf = pdf_of(tmp_path / "book.pdf", "index", edition="ja")
     _, contents, *pages = [page.extract_text() for page in pdf.pages]
