@@ -255,9 +255,12 @@ class: $(BUILT)
 
 # --- for grading -------------------------------------------------------------
 
-# nbgrader and what it adds, in the same environment
+# nbgrader and what it adds, in the same environment. A sandbox writes no
+# bytecode: what only a kernel imports has its own beforehand.
 $(GRADER): $(INSTALLED)
 	$(ADD) --group grading
+	$(BIN)/python -m compileall -q \
+		$(VENV)/lib/python3.*/site-packages/{IPython,ipykernel,debugpy}
 	@touch $@
 
 .PHONY: release
