@@ -31,8 +31,6 @@ SHOWN = """() => [...document.querySelectorAll(".is-shown")].map((section) => {
   };
 })"""
 """What is shown, the height of its smallest letters, and whether it fits."""
-TITLES = """() => [...document.querySelectorAll(".is-shown h2")]
-  .map((title) => title.firstChild.data)"""
 LEAST = 1 / 50
 """Height of the smallest letters, as a share of the screen's."""
 
@@ -44,16 +42,11 @@ def page(browser):
         yield page
 
 
-def shown(page) -> list[dict]:
-    """What is shown, its letters, and whether it fits."""
-    page.wait_for_timeout(100)  # drawings follow a new size
-    return page.evaluate(SHOWN)
-
-
 def title(page) -> str:
     """The title of what is shown; nothing, if all is."""
-    found = page.evaluate(TITLES)
-    return found[0] if found else ""
+    page.wait_for_timeout(100)  # drawings follow a new size
+    found = page.evaluate(SHOWN)
+    return found[0]["title"] if found else ""
 
 
 @pytest.mark.parametrize(("size", "theme"), SCREENS)
@@ -66,8 +59,8 @@ def test_each_key_shows_a_figure_that_fills_the_screen(page, size, theme):
     assert others
     for place, key in enumerate([*KEYS, *others], 1):
         page.keyboard.press(key)
-        [found] = shown(page)
-        assert found["title"].startswith(f"{place} ·")
+        assert title(page).startswith(f"{place} ·")
+        [found] = page.evaluate(SHOWN)
         assert found["fits"], found
         assert found["letters"] >= LEAST * height, found
 
