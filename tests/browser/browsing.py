@@ -16,9 +16,8 @@ WIDTHS = (1280, 390, 320)
 THEMES = ("light", "dark")
 HEIGHT = 800
 SOME = """
-00_watch_it_translate 08_add_and_norm 16_soseki api/batches bibliography
-_modules/course_exercises/answers genindex index my_transformer projector
-running"""
+00_watch_it_translate 16_soseki api/batches bibliography
+_modules/course_exercises/answers index my_transformer projector running"""
 """A few pages of each kind."""
 SETTLED = """async () => {
   await document.fonts.ready;
@@ -33,9 +32,9 @@ AT_ONCE = """*, *::before, *::after {
 """Nothing is on its way from one state to the next."""
 
 
-every_night = pytest.mark.skipif(
-    os.environ.get("PAGES") == "some", reason="every night, with PAGES=all"
-)
+FEWER = os.environ.get("PAGES") == "some"
+"""Whether this is a pull request, and not the night."""
+every_night = pytest.mark.skipif(FEWER, reason="every night, with PAGES=all")
 """Marks a test that takes its time, and whose kind has others."""
 
 

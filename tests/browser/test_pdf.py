@@ -125,7 +125,13 @@ def test_links_lead_into_the_pdf_and_none_to_a_file(pdf):
 
 
 def test_answers_are_printed(pdf):
-    text = "".join(page.extract_text() for page in pdf.pages)
+    questions, *_ = (
+        page
+        for _, title, page in entries(pdf)
+        if title == "Questions to think about"
+    )
+    pages = pdf.pages[questions : questions + 3]
+    text = "".join(page.extract_text() for page in pages)
     assert "attention becomes the dictionary that we began with" in " ".join(
         text.split()
     )
@@ -135,7 +141,7 @@ def test_what_is_japanese_is_found_in_lines_of_34_to_40_letters(
     browser, tmp_path
 ):
     """Not 日 as the radical ⽇, which looks the same."""
-    if not (ROOT / "_build/ja/_build/html/index.html").exists():
+    if not (ROOT / "_build/ja/.built").exists():  # or only half
         pytest.skip("the Japanese edition is not built: make book EDITION=ja")
     pdf = pdf_of(tmp_path / "book.pdf", "index", edition="ja")
     _, contents, *pages = [page.extract_text() for page in pdf.pages]

@@ -16,8 +16,11 @@ FOREIGN = script("foreign")
 
 @pytest.fixture
 def search(tab, address_of):
-    """The search page, with nothing in its field yet."""
-    tab.open(address_of("search"))
+    """The search page, with nothing in its field; loaded once."""
+    address = address_of("search")
+    if tab.page.url.partition("?")[0] != address:
+        tab.open(address)
+    tab.page.locator(FIELD).fill("")
     return tab
 
 
