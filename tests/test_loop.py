@@ -359,7 +359,7 @@ def test_the_state_of_another_model_is_refused():
     [
         ({"epochs": 0}, "epochs is 0"),
         ({"warmup": 0}, "warmup is 0"),
-        ({"clip": -1.0}, "clip is -1.0"),
+        ({"save_every": 0}, "save_every is 0"),
         ({"epochs": 3, "cooldown": 4}, "cooldown is 4"),
     ],
 )
