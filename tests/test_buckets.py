@@ -60,16 +60,20 @@ def test_where_joining_costs_there_are_as_many_shapes_as_allowed(most):
 def test_shapes_are_few_full_and_within_the_budget(number, budget):
     batches = BucketedBatches(random_pairs(number), budget)
     assert len(batches.shapes) <= 12
-    counts = Counter()
+    counts, cells, real = Counter(), 0, 0
     for batch in batches.epoch(0):
         rows, source = batch.src.shape
         assert rows * max(source, batch.tgt_in.shape[1]) <= budget
-        empty = rows - len(list(real_rows(batch)))
-        assert empty <= min(1, rows - 1)
+        pairs = list(real_rows(batch))
+        assert rows - len(pairs) <= min(1, rows - 1)
+        cells += batch.src.numel() + batch.tgt_in.numel()
+        real += sum(len(src) + len(tgt) - 1 for src, tgt in pairs)
         assert batch.src.dtype == batch.tgt.dtype == torch.int64
         counts[rows, source, batch.tgt_in.shape[1]] += 1
     assert set(counts) == set(batches.shapes)
     assert sum(counts.values()) == len(batches)
+    assert batches.real_tokens == real
+    assert batches.padding_share == pytest.approx(1 - real / cells)
 
 
 def test_epochs_and_seeds_differ():

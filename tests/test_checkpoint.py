@@ -245,8 +245,9 @@ def change(folder, **values):
     path.write_text(json.dumps(header | values), encoding="utf-8")
 
 
-def test_another_format_is_refused(saved):
-    change(saved, format=1)
+@pytest.mark.parametrize("value", [1, None])
+def test_another_format_is_refused(saved, value):
+    change(saved, format=value)
     assert_refused(saved, "not of a checkpoint of this package")
 
 

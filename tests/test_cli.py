@@ -733,6 +733,8 @@ sys.stdin = io.TextIOWrapper(io.BytesIO(b"cats drink milk ."))
 sys.argv = ["transformer-course", "translate", "grammar"]
 runpy.run_module("transformer_course.cli", run_name="__main__")
 print(*(name for name in sys.modules if name.startswith("transformer_course")))
+extras = "IPython PIL filelock matplotlib pooch sacrebleu scipy sklearn"
+assert not {*extras.split()} & set(sys.modules)
 """
 MOST_MODULES = 60
 """Of the package, that are read to translate a sentence."""

@@ -76,9 +76,13 @@ def test_data_settings_that_cannot_work_are_refused(changes, message):
         DataConfig(**changes)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-@pytest.mark.parametrize("name", ["peak_rate", "epsilon", "clip"])
-def test_what_is_not_finite_is_refused(name, value):
+NUMBERS = "epochs seed peak_rate warmup cooldown beta2 epsilon weight_decay "
+NUMBERS += "clip average_last save_every"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1])
+@pytest.mark.parametrize("name", NUMBERS.split())
+def test_what_is_negative_or_not_finite_is_refused(name, value):
     with pytest.raises(ConfigError, match=f"{name} is"):
         LoopConfig(**{name: value})
 

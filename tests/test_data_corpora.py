@@ -54,6 +54,10 @@ def test_an_unknown_direction(src, tgt):
         load_corpus("grammar", src, tgt)
 
 
+def test_a_corpus_is_read_in_either_direction(small_corpus):
+    assert load_corpus("grammar", "ja", "en") == load_corpus("grammar").swap()
+
+
 @needs("small_parallel_enja")
 def test_counts_of_small_parallel_enja():
     splits = load_corpus("small_parallel_enja")

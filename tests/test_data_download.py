@@ -158,6 +158,13 @@ def test_a_download_that_fails_leaves_nothing(toy, server, cache):
     assert left_in(cache) == []
 
 
+def test_no_connection_is_said(toy, server):
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(CorpusError, match="could not be downloaded"):
+        fetched()
+
+
 def test_what_has_another_sha256_is_not_kept(toy, server, cache):
     server.files["toy/one.txt"] = b"please log in"
     with pytest.raises(CorpusError, match="could not be downloaded"):

@@ -6,6 +6,8 @@ import random
 import pytest
 
 from transformer_course.data import own_text
+from transformer_course.data.config import DataConfig
+from transformer_course.data.corpora import of_files, pairs_of
 from transformer_course.data.grammar import grammar_pairs, parallel_text
 from transformer_course.data.text import ParallelText
 from transformer_course.errors import CorpusError
@@ -190,6 +192,14 @@ def test_a_text_that_has_changed_is_refused(write, tmp_path):
     (tmp_path / "b.ja").write_text("\n".join(TEXT.tgt), encoding="utf-8")
     said = refused(files, sha256=sha256)
     assert "b.ja is not what was learned" in said and sha256[1][:12] in said
+
+
+@pytest.mark.parametrize("spaced", [False, True])
+def test_two_files_are_a_corpus(write, spaced):
+    files = write()
+    corpus = of_files(DataConfig(files=files, spaced=spaced))
+    assert (corpus.name, corpus.spaced) == ("a.en and b.ja", spaced)
+    assert pairs_of(corpus, *LANGUAGES) == load(files, spaced=spaced)
 
 
 def test_one_file_of_two_columns_is_read_as_two_files_are(write, tmp_path):

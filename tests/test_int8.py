@@ -21,6 +21,11 @@ def test_no_number_is_off_by_more_than_half_its_rows_scale(shape):
     assert (error <= scale * 0.5001).all()
 
 
+def test_a_rows_largest_number_uses_all_of_the_range():
+    values, _ = int8.quantized(torch.tensor([[0.5, -2.0], [4e5, 1.0]]))
+    assert values.tolist() == [[32, -127], [127, 0]]
+
+
 def test_a_row_of_zeros_stays_one():
     weight = torch.tensor([[0.0, 0.0], [1.0, -1.0]])
     assert torch.equal(int8.dequantized(*int8.quantized(weight)), weight)

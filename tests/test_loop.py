@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from test_modern import tiny_modern
 from tiny import (
     VOCAB,
     close,
@@ -29,6 +30,7 @@ from transformer_course.errors import (
     ConfigError,
     DivergedError,
 )
+from transformer_course.models.modern_parts import mixtures
 from transformer_course.training.config import LoopConfig, SequenceLossConfig
 from transformer_course.training.loop import (
     Progress,
@@ -155,6 +157,14 @@ def test_a_seed_fixes_all_that_is_drawn():
 
 
 # --- one step ---------------------------------------------------------------
+
+
+def test_a_step_moves_the_bias_of_each_mixture_of_experts():
+    model, config = tiny_modern(n_experts=4), LoopConfig()
+    before = [one.bias.clone() for one in mixtures(model)]
+    train_step(model, one_batch(TEXT), make_optimizer(model, config), config)
+    for one, bias in zip(mixtures(model), before, strict=True):
+        assert not torch.equal(one.bias, bias)
 
 
 def test_a_target_is_shifted_by_one():
@@ -359,7 +369,7 @@ def test_the_state_of_another_model_is_refused():
     [
         ({"epochs": 0}, "epochs is 0"),
         ({"warmup": 0}, "warmup is 0"),
-        ({"clip": -1.0}, "clip is -1.0"),
+        ({"save_every": 0}, "save_every is 0"),
         ({"epochs": 3, "cooldown": 4}, "cooldown is 4"),
     ],
 )

@@ -23,6 +23,7 @@ from transformer_course.training.post_training import (
     answer_batch,
     answer_log_probs,
     clipped_gain,
+    dpo_loss,
     draw_answers,
     greedy_answers,
     group_loss,
@@ -147,6 +148,12 @@ def test_lora_that_cannot_be_is_refused(tmp_path):
 
 
 # --- DPO ---------------------------------------------------------------------
+
+
+def test_dpo_is_for_the_chosen_answer():
+    one, zero = torch.ones(1), torch.zeros(1)
+    before, even = (zero, zero), math.log(2)
+    assert dpo_loss(one, zero, before) < even < dpo_loss(zero, one, before)
 
 
 def test_a_step_of_dpo_moves_the_pair_apart():

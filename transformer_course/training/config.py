@@ -26,7 +26,7 @@ from transformer_course.models.config import AnyModelConfig, ModelConfig
 Steps = Annotated[
     int | float,
     Constraint(
-        lambda n: 0 < n < 1 or (n >= 1 and n == int(n)),
+        lambda n: 0 < n < 1 or (n >= 1 and n % 1 == 0),
         "of steps, or below 1 a share of all steps",
     ),
 ]
