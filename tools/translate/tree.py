@@ -19,6 +19,9 @@ from tools.translate.pieces import ENGLISH, ROOT, headings_of
 from tools.translate.strings import replace_strings, strings
 
 TARGET = ROOT / "_build/ja/book"
+FONTS = "'Course Sans', 'DejaVu Sans', 'IPAexGothic'"
+SCRIPTS = {"_": 1.7, "^": -4.2}
+"""How far below the line, in points, a letter stands in a formula."""
 NOTE = "ここはまだ日本語になっていません。英語のまま載せています。"
 WHOLE = {"glossary", "bibliography", pieces.PLAN}
 """What others rest on: it is never left empty."""
@@ -34,7 +37,34 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
         start = re.sub(r' (?:textLength|lengthAdjust)="[^"]*"', "", text[1])
         return f"{start}{japanese}"
 
-    return pieces.DRAWN.sub(put, svg)
+    def put_set(text: re.Match) -> str:
+        japanese = labels.get(text[1]) or SAME
+        if japanese == SAME:
+            return text[0]
+        return f"{text[2]}{set_words(japanese, text[3])}</text>"
+
+    set_in = rf"{pieces.SET}(\s*<g\b[^>]*>\s*<text)>(.*?)</text>"
+    return pieces.DRAWN.sub(put, re.sub(set_in, put_set, svg, flags=re.S))
+
+
+def set_words(japanese: str, letters: str) -> str:
+    """Words with formulas, in the middle of where the English letters stand."""
+    style = re.search(r'style="(?:font-style: italic; )?([^"]*)"', letters)[1]
+    style = style.replace("'Course Sans'", FONTS)
+    places = [float(x) for x in re.findall(r'<tspan x="([\d.]+)"', letters)]
+    middle = (max(places) + 6) / 2  # points: half a letter's width behind it
+    written, height = "", 0.0
+    for part in re.findall(r"\$[^$]+\$|[^$]+", japanese):
+        slant = "font-style: italic; " if part[0] == "$" else ""
+        for run in re.findall(r"[_^]\w|[^_^]+", part.strip("$")):
+            to = SCRIPTS.get(run[0], 0.0)
+            size = "; font-size: 7.7px" if to else ""
+            written += (
+                f'<tspan dy="{to - height:g}" style="{slant}{style}{size}">'
+                f"{run.lstrip('_^')}</tspan>"
+            )
+            height = to
+    return f' x="{middle:g}" y="-0.86" style="text-anchor: middle">{written}'
 
 
 def with_english_headings(english: str, japanese: str) -> str:
