@@ -48,7 +48,7 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
 
 
 def set_words(japanese: str, letters: str) -> str:
-    """Words with formulas, in the middle of where the English letters stand."""
+    """Words with formulas, in the middle of where English letters stand."""
     style = re.search(r'style="(?:font-style: italic; )?([^"]*)"', letters)[1]
     style = style.replace("'Course Sans'", FONTS)
     places = [float(x) for x in re.findall(r'<tspan x="([\d.]+)"', letters)]
