@@ -20,6 +20,7 @@ from tools.translate.strings import replace_strings, strings
 
 TARGET = ROOT / "_build/ja/book"
 FONTS = "'Course Sans', 'DejaVu Sans', 'IPAexGothic'"
+NARROW = 'lengthAdjust="spacingAndGlyphs"'
 SCRIPTS = {"_": 1.7, "^": -4.2}
 """How far below the line, in points, a letter stands in a formula."""
 NOTE = "ここはまだ日本語になっていません。英語のまま載せています。"
@@ -28,13 +29,19 @@ WHOLE = {"glossary", "bibliography", pieces.PLAN}
 
 
 def translate_drawing(svg: str, labels: dict[str, str]) -> str:
-    """A drawing with its words in Japanese, which are as wide as they are."""
+    """A drawing with its words in Japanese, as wide as they are.
+
+    Behind one that has less room stands how wide it may be: ``word {48}``.
+    """
 
     def put(text: re.Match) -> str:
         japanese = labels.get(text[2].strip()) or SAME
         if japanese == SAME:
             return text[0]
         start = re.sub(r' (?:textLength|lengthAdjust)="[^"]*"', "", text[1])
+        japanese, _, width = japanese.removesuffix("}").partition(" {")
+        if width:
+            start = f'{start[:-1]} textLength="{width}" {NARROW}>'
         return f"{start}{japanese}"
 
     def put_set(text: re.Match) -> str:
