@@ -55,11 +55,16 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
 
 
 def set_words(japanese: str, letters: str) -> str:
-    """Words with formulas, in the middle of where English letters stand."""
+    """Words with formulas, in the middle of where English letters stand.
+
+    If they are wider, they begin where the English letters do.
+    """
     style = re.search(r'style="(?:font-style: italic; )?([^"]*)"', letters)[1]
     style = style.replace("'Course Sans'", FONTS)
     places = [float(x) for x in re.findall(r'<tspan x="([\d.]+)"', letters)]
-    middle = (max(places) + 6) / 2  # points: half a letter's width behind it
+    room = max(places) + 6  # points, as most letters; Japanese ones have 11
+    width = sum(11 if letter > "⺀" else 6 for letter in japanese)
+    x, anchor = (room / 2, "middle") if width < room else (0, "start")
     written, height = "", 0.0
     for part in re.findall(r"\$[^$]+\$|[^$]+", japanese):
         slant = "font-style: italic; " if part[0] == "$" else ""
@@ -71,7 +76,8 @@ def set_words(japanese: str, letters: str) -> str:
                 f"{run.lstrip('_^')}</tspan>"
             )
             height = to
-    return f' x="{middle:g}" y="-0.86" style="text-anchor: middle">{written}'
+    place = f'x="{x:g}" y="-0.86" style="text-anchor: {anchor}"'
+    return f" {place}>{written}"
 
 
 def with_english_headings(english: str, japanese: str) -> str:
