@@ -62,6 +62,8 @@ def lighten(root: ElementTree.Element, own: str) -> None:
             if child.tag.endswith(("metadata", "style")):
                 parent.remove(child)
     for element in root.iter():
+        if (fill := element.attrib.pop("fill", None)) is not None:
+            element.set("style", f"fill: {fill}")  # of a hatching
         if (name := element.get("id")) is not None:
             if name in used:
                 element.set("id", f"{own}{name}")

@@ -355,10 +355,11 @@ def batch_data(options: dict[str, Any]) -> dict[str, Any]:
 
 def heads_data(options: dict[str, Any]) -> dict[str, Any]:
     """What the figure of heads is told."""
-    heads = [
-        {"part": head.part, "number": head.number, "name": str(head)}
-        for head in heads_of(load_shipped("grammar").model)
-    ]
+    heads = []
+    for head in heads_of(load_shipped("grammar").model):
+        kind, place = str(head).split()  # encoder, decoder or cross, and 1.1
+        name = f"{say(kind)} {place}"
+        heads.append({"part": head.part, "number": head.number, "name": name})
     sentences = [NEGATED, *(src for src, _ in examples())]
     return {"sentences": sentences, "heads": heads, "gloss": glosses()}
 

@@ -42,6 +42,8 @@ DRAWN = re.compile(
     r'((?<=>)[^<>]+(?=</)|[^<>"]+(?="))'
 )
 """Words of a drawing, behind what begins them."""
+SET = r"<!-- ([^>$]*\$[^>]*?) -->"
+"""Words with a formula among them, which matplotlib sets letter by letter."""
 PLAN = "units"
 """What is lectured: it is translated as a page is."""
 TOLD = re.compile(
@@ -162,8 +164,10 @@ def labels_of(page: str) -> list[str]:
     drawn = source_of(page).read_text("utf-8").replace('\\"', '"')
     if picture_of(page).exists():
         drawn += picture_of(page).read_text("utf-8")
-    texts = (text.strip() for _, text in DRAWN.findall(drawn))
-    return [t for t in dict.fromkeys(texts) if re.search("[A-Za-z]{2}", t)]
+    texts = [text.strip() for _, text in DRAWN.findall(drawn)]
+    texts += re.findall(SET, drawn)
+    words = {text: re.sub(r"\$[^$]*\$", "", text) for text in texts}
+    return [t for t in words if re.search("[A-Za-z]{2}", words[t])]
 
 
 def file_of(page: str) -> Path:

@@ -19,22 +19,65 @@ from tools.translate.pieces import ENGLISH, ROOT, headings_of
 from tools.translate.strings import replace_strings, strings
 
 TARGET = ROOT / "_build/ja/book"
+FONTS = "'Course Sans', 'DejaVu Sans', 'IPAexGothic'"
+NARROW = 'lengthAdjust="spacingAndGlyphs"'
+SCRIPTS = {"_": 1.7, "^": -4.2}
+"""How far below the line, in points, a letter stands in a formula."""
 NOTE = "ここはまだ日本語になっていません。英語のまま載せています。"
 WHOLE = {"glossary", "bibliography", pieces.PLAN}
 """What others rest on: it is never left empty."""
 
 
 def translate_drawing(svg: str, labels: dict[str, str]) -> str:
-    """A drawing with its words in Japanese, which are as wide as they are."""
+    """A drawing with its words in Japanese, as wide as they are.
+
+    Behind one that has less room stands how wide it may be: ``word {48}``.
+    """
 
     def put(text: re.Match) -> str:
         japanese = labels.get(text[2].strip()) or SAME
         if japanese == SAME:
             return text[0]
         start = re.sub(r' (?:textLength|lengthAdjust)="[^"]*"', "", text[1])
+        japanese, _, width = japanese.removesuffix("}").partition(" {")
+        if width:
+            start = f'{start[:-1]} textLength="{width}" {NARROW}>'
         return f"{start}{japanese}"
 
-    return pieces.DRAWN.sub(put, svg)
+    def put_set(text: re.Match) -> str:
+        japanese = labels.get(text[1]) or SAME
+        if japanese == SAME:
+            return text[0]
+        return f"{text[2]}{set_words(japanese, text[3])}</text>"
+
+    set_in = rf"{pieces.SET}(\s*<g\b[^>]*>\s*<text)>(.*?)</text>"
+    return pieces.DRAWN.sub(put, re.sub(set_in, put_set, svg, flags=re.S))
+
+
+def set_words(japanese: str, letters: str) -> str:
+    """Words with formulas, in the middle of where English letters stand.
+
+    If they are wider, they begin where the English letters do.
+    """
+    style = re.search(r'style="(?:font-style: italic; )?([^"]*)"', letters)[1]
+    style = style.replace("'Course Sans'", FONTS)
+    places = [float(x) for x in re.findall(r'<tspan x="([\d.]+)"', letters)]
+    room = max(places) + 6  # points, as most letters; Japanese ones have 11
+    width = sum(11 if letter > "⺀" else 6 for letter in japanese)
+    x, anchor = (room / 2, "middle") if width < room else (0, "start")
+    written, height = "", 0.0
+    for part in re.findall(r"\$[^$]+\$|[^$]+", japanese):
+        slant = "font-style: italic; " if part[0] == "$" else ""
+        for run in re.findall(r"[_^]\w|[^_^]+", part.strip("$")):
+            to = SCRIPTS.get(run[0], 0.0)
+            size = "; font-size: 7.7px" if to else ""
+            written += (
+                f'<tspan dy="{to - height:g}" style="{slant}{style}{size}">'
+                f"{run.lstrip('_^')}</tspan>"
+            )
+            height = to
+    place = f'x="{x:g}" y="-0.86" style="text-anchor: {anchor}"'
+    return f" {place}>{written}"
 
 
 def with_english_headings(english: str, japanese: str) -> str:
