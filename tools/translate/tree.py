@@ -22,6 +22,11 @@ TARGET = ROOT / "_build/ja/book"
 NOTE = "ここはまだ日本語になっていません。英語のまま載せています。"
 WHOLE = {"glossary", "bibliography", pieces.PLAN}
 """What others rest on: it is never left empty."""
+FORMULA = re.compile(
+    rf"{pieces.FORMULA.pattern}(\s*<g\b[^>]*>\s*)<text>(.*?)</text>", re.S
+)
+SOURCE = re.compile(r"\A\*From (`[^`]+`):\*")
+"""What ``show_source`` says above a source."""
 
 
 def translate_drawing(svg: str, labels: dict[str, str]) -> str:
@@ -34,7 +39,41 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
         start = re.sub(r' (?:textLength|lengthAdjust)="[^"]*"', "", text[1])
         return f"{start}{japanese}"
 
-    return pieces.DRAWN.sub(put, svg)
+    def put_formula(found: re.Match) -> str:
+        japanese = labels.get(found[1]) or SAME
+        if japanese == SAME:
+            return found[0]
+        *_, end = re.findall(r'<tspan x="([\d.]+)"', found[3])
+        start = svg[: found.start()]
+        is_key = start.rfind('id="legend_') > start.rfind('id="axes_')
+        place, anchor = (0, "start") if is_key else (float(end) / 2, "middle")
+        style = re.search(
+            r'style="(?:font-style: italic; )?([^"]*)"', found[3]
+        )
+        return (
+            f'{found[2]}<text x="{place}" style="text-anchor: {anchor}; '
+            f'{style[1]}">{with_formulas(japanese)}</text>'
+        )
+
+    return pieces.DRAWN.sub(put, FORMULA.sub(put_formula, svg))
+
+
+def with_formulas(text: str) -> str:
+    """Words of a drawing whose formulas are set, such as ``$d_k$``."""
+
+    def put(found: re.Match) -> str:
+        if not found[1]:
+            return f'<tspan style="font-style: italic">{found[2]}</tspan>'
+        dy = 2 if found[1] == "_" else -4
+        style = "font-size: 70%" + "; font-style: italic" * found[2].isalpha()
+        small = f'<tspan dy="{dy}" style="{style}">{found[2]}</tspan>'
+        return f'{small}<tspan dy="{-dy}">&#8203;</tspan>'
+
+    return re.sub(
+        r"\$([^$]*)\$",
+        lambda found: re.sub(r"(_|\^|(?=[A-Za-z]))(\w)", put, found[1]),
+        text,
+    )
 
 
 def with_english_headings(english: str, japanese: str) -> str:
@@ -104,9 +143,12 @@ class Edition:
                 words = self.words(f"{cell['id']}.{kind}")
                 place[name] = words or place[name]
             for output in cell.get("outputs", []):
-                if svg := output.get("data", {}).get("image/svg+xml"):
+                data = output.get("data", {})
+                if svg := data.get("image/svg+xml"):
                     drawn = translate_drawing("".join(svg), self.labels)
-                    output["data"]["image/svg+xml"] = drawn
+                    data["image/svg+xml"] = drawn
+                if said := pieces.markdown_in(output):
+                    data[pieces.MARKDOWN] = SOURCE.sub(r"*\1 より：*", said)
             if of is alone and cell["cell_type"] == "code":
                 cell |= {"outputs": [], "source": "", "metadata": {}}
         return json.dumps(notebook, ensure_ascii=False, indent=1)
