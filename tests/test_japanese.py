@@ -103,6 +103,7 @@ def test_what_is_stale_is_english_with_a_note(texts):
 def without_words(cell: dict) -> dict:
     """A code cell without what readers read of it."""
     text = json.dumps(cell | {"metadata": cell["metadata"].get("tags")})
+    text = re.sub(r'"\*(?:From )?`(\w[^`]*)`[^`]*?\*', r'"\1', text)
     text = re.sub(r' (?:textLength|lengthAdjust)=\\"[^"]*\\"', "", text)
     return json.loads(re.sub(r"(<text\b[^>]*>)[^<]*", r"\1", text))
 
@@ -115,6 +116,34 @@ def test_code_outputs_and_headings_are_those_of_the_english_notebook():
             assert without_words(here) == without_words(there)
         found = [h[0] for h in pieces.headings_of(here.source)]
         assert found == [h[0] for h in pieces.headings_of(there.source)]
+
+
+def test_a_table_that_a_cell_writes_is_translated_and_a_source_is_not():
+    cells = json.loads(tree.Edition("16_soseki").source())["cells"]
+    written = [
+        "".join(output["data"][pieces.MARKDOWN])
+        for cell in cells
+        for output in cell.get("outputs", [])
+        if pieces.MARKDOWN in output.get("data", {})
+    ]
+    assert any(text.startswith("| 読んだ回数 |") for text in written)
+    english = pieces.pieces_of("12_training")
+    assert "show-rate" not in english and "show-rate.output" not in english
+
+
+def test_a_drawn_formula_stays_where_it_was():
+    drawn = """<g id="axes_1"><!-- $d_k$, wide -->
+<g transform="translate(9 8)"><text>
+<tspan x="0" y="1" style="font-style: italic; fill: red">d</tspan>
+<tspan x="20" y="1" style="fill: red">e</tspan></text></g></g>"""
+    labels = {"$d_k$, wide": "$d_k$、広い"}
+    made = tree.translate_drawing(drawn, labels)
+    assert 'translate(9 8)"><text x="10.0"' in made
+    assert 'style="text-anchor: middle; fill: red"' in made
+    text = "".join(ElementTree.fromstring(made).itertext())
+    assert text.replace("\u200b", "").strip() == "dk、広い"
+    key = tree.translate_drawing(drawn.replace("axes_1", "legend_1"), labels)
+    assert '<text x="0" style="text-anchor: start' in key
 
 
 def test_a_lecture_reads_a_japanese_chapter_as_the_english_one(tmp_path):
@@ -156,10 +185,10 @@ def test_words_of_files_are_there():
 def test_words_of_extensions_are_there():
     from course_minimap import parts_of
 
+    paths = [*(BOOK / "_ext").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
     said = {
         node.value
-        for folder in (BOOK / "_ext", ROOT / "tools")
-        for path in folder.rglob("*.py")
+        for path in [*paths, ROOT / "experiments/index.py"]
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant)
     }
