@@ -146,6 +146,19 @@ def test_a_drawn_formula_stays_where_it_was():
     assert '<text x="0" style="text-anchor: start' in key
 
 
+def test_a_drawing_is_as_wide_as_its_words(monkeypatch):
+    from course_figures import ends_of
+
+    drawing = ElementTree.fromstring(
+        """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 20">
+<text style="font-size: 10px; text-anchor: end" x="30" y="9"
+transform="rotate(-0 30 9)">日本語の名前</text></svg>"""
+    )
+    for language, left in (("ja", -30), ("en", 0)):
+        monkeypatch.setattr("course_edition.language", language)
+        assert ends_of(drawing) == (left, 100)
+
+
 def test_a_lecture_reads_a_japanese_chapter_as_the_english_one(tmp_path):
     path = tmp_path / "04_attention.ipynb"
     path.write_text(tree.Edition(path.stem).source(), "utf-8")
