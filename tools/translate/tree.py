@@ -25,6 +25,11 @@ WHOLE = {"glossary", "bibliography", pieces.PLAN}
 FORMULA = re.compile(
     rf"{pieces.FORMULA.pattern}(\s*<g\b[^>]*>\s*)<text>(.*?)</text>", re.S
 )
+LINE = re.compile(
+    r'<text style="([^"]*)" transform="translate\(([\d.]+) ([\d.]+)\)">'
+    r"([^<]*)</text>"
+)
+LINES = re.compile(rf"{LINE.pattern}(?:\s*{LINE.pattern})+")
 SOURCE = re.compile(r"\A\*From (`[^`]+`):\*")
 """What ``show_source`` says above a source."""
 
@@ -55,7 +60,32 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
             f'{style[1]}">{with_formulas(japanese)}</text>'
         )
 
+    svg = LINES.sub(lambda lines: aligned(lines[0], labels), svg)
     return pieces.DRAWN.sub(put, FORMULA.sub(put_formula, svg))
+
+
+def aligned(lines: str, labels: dict[str, str]) -> str:
+    """Lines that matplotlib began where English ones begin, aligned anew."""
+    found = [*LINE.finditer(lines)]
+    places = {
+        anchor: [float(at[2]) + share * 5.5 * len(at[4]) for at in found]
+        for anchor, share in (("start", 0), ("middle", 0.5), ("end", 1))
+    }
+    anchor = min(
+        places, key=lambda kind: max(places[kind]) - min(places[kind])
+    )
+    place = sum(places[anchor]) / len(found)
+
+    def put(line: re.Match) -> str:
+        style, _, y, words = line.groups()
+        if labels.get(words.strip(), SAME) == SAME:
+            return line[0]
+        return (
+            f'<text style="{style}; text-anchor: {anchor}" '
+            f'transform="translate({place:.2f} {y})">{words}</text>'
+        )
+
+    return LINE.sub(put, lines)
 
 
 def with_formulas(text: str) -> str:
