@@ -117,6 +117,7 @@ def test_words_beside_a_formula_are_japanese_and_the_formula_is_kept():
 def without_words(cell: dict) -> dict:
     """A code cell without what readers read of it."""
     text = json.dumps(cell | {"metadata": cell["metadata"].get("tags")})
+    text = re.sub(r'"\*(?:From )?`(\w[^`]*)`[^`]*?\*', r'"\1', text)
     text = re.sub(r' (?:textLength|lengthAdjust)=\\"[^"]*\\"', "", text)
     return json.loads(re.sub(r"(<text\b[^>]*>)[^<]*", r"\1", text))
 
@@ -129,6 +130,47 @@ def test_code_outputs_and_headings_are_those_of_the_english_notebook():
             assert without_words(here) == without_words(there)
         found = [h[0] for h in pieces.headings_of(here.source)]
         assert found == [h[0] for h in pieces.headings_of(there.source)]
+
+
+def test_a_table_that_a_cell_writes_is_translated_and_a_source_is_not():
+    cells = json.loads(tree.Edition("16_soseki").source())["cells"]
+    written = [
+        "".join(output["data"][pieces.MARKDOWN])
+        for cell in cells
+        for output in cell.get("outputs", [])
+        if pieces.MARKDOWN in output.get("data", {})
+    ]
+    assert any(text.startswith("| 読んだ回数 |") for text in written)
+    english = pieces.pieces_of("12_training")
+    assert "show-rate" not in english and "show-rate.output" not in english
+
+
+def test_a_drawn_formula_stays_where_it_was():
+    drawn = """<g id="axes_1"><!-- $d_k$, wide -->
+<g transform="translate(9 8)"><text>
+<tspan x="0" y="1" style="font-style: italic; fill: red">d</tspan>
+<tspan x="20" y="1" style="fill: red">e</tspan></text></g></g>"""
+    labels = {"$d_k$, wide": "$d_k$、広い"}
+    made = tree.translate_drawing(drawn, labels)
+    assert 'translate(9 8)"><text x="10.0"' in made
+    assert 'style="text-anchor: middle; fill: red"' in made
+    text = "".join(ElementTree.fromstring(made).itertext())
+    assert text.replace("\u200b", "").strip() == "dk、広い"
+    key = tree.translate_drawing(drawn.replace("axes_1", "legend_1"), labels)
+    assert '<text x="0" style="text-anchor: start' in key
+
+
+def test_a_drawing_is_as_wide_as_its_words(monkeypatch):
+    from course_figures import ends_of
+
+    drawing = ElementTree.fromstring(
+        """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 20">
+<text style="font-size: 10px; text-anchor: end" x="30" y="9"
+transform="rotate(-0 30 9)">日本語の名前</text></svg>"""
+    )
+    for language, left in (("ja", -30), ("en", 0)):
+        monkeypatch.setattr("course_edition.language", language)
+        assert ends_of(drawing) == (left, 100)
 
 
 def test_a_lecture_reads_a_japanese_chapter_as_the_english_one(tmp_path):
@@ -170,10 +212,10 @@ def test_words_of_files_are_there():
 def test_words_of_extensions_are_there():
     from course_minimap import parts_of
 
+    paths = [*(BOOK / "_ext").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
     said = {
         node.value
-        for folder in (BOOK / "_ext", ROOT / "tools")
-        for path in folder.rglob("*.py")
+        for path in [*paths, ROOT / "experiments/index.py"]
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant)
     }

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+import course_edition
 from PIL import Image
 from sphinx.application import Sphinx
 
@@ -27,6 +28,10 @@ NUMBER = re.compile(r"-?\d+\.\d{2,}")
 """With more digits than a hundredth of a point, which nobody sees."""
 CURVE = 50
 """Lines of a path that is drawn to a tenth of a point."""
+WIDE = re.compile(r"[\u2e80-\u9fff\uff00-\uff60]")
+"""A letter as wide as it is high; the others are about half as wide."""
+LEFT_OF = {"start": 0, "middle": 0.5, "end": 1}
+"""The share of some words that is to the left of their place."""
 FONT = re.compile(r"(font-family: |(?<=px) )'Course Sans'[^;\"]*(; )?")
 
 
@@ -39,12 +44,14 @@ def inline(svg: str, alt: str) -> str:
     """
     ElementTree.register_namespace("", SVG[1:-1])
     root = ElementTree.fromstring(svg)
-    width, height = (float(n) for n in root.get("viewBox").split()[2:])
+    height = float(root.get("viewBox").split()[3])
+    left, right = ends_of(root)
+    width = right - left
     own = hashlib.sha256(svg.encode()).hexdigest()[:6]
     lighten(root, own)
     root.attrib = {
         "class": "figure",
-        "viewBox": f"0 0 {width:.2f} {height:.2f}",
+        "viewBox": f"{left:.2f} 0 {width:.2f} {height:.2f}",
         "role": "img",
         "aria-label": alt,
         "style": f"width:{width * viz.POINT:.0f}px",
@@ -52,6 +59,24 @@ def inline(svg: str, alt: str) -> str:
     text = ElementTree.tostring(root, encoding="unicode")
     text = re.sub(r">\s+<", "><", text.replace("xlink:href", "href"))
     return palette.with_variables(text)
+
+
+def ends_of(root: ElementTree.Element) -> tuple[float, float]:
+    """The left and the right end of a drawing.
+
+    Japanese words may be wider than the English ones that were drawn.
+    """
+    ends = [0.0, float(root.get("viewBox").split()[2])]
+    for text in root.iter(f"{SVG}text"):
+        words, style = "".join(text.itertext()).strip(), text.get("style", "")
+        is_level = re.match(r"rotate\(-?0 ", text.get("transform", ""))
+        if course_edition.language == "ja" and is_level and WIDE.search(words):
+            shares = [1 if WIDE.match(letter) else 0.6 for letter in words]
+            size = float(re.search(r"([\d.]+)px", style)[1])
+            anchor = re.search(r"text-anchor: (\w+)|$", style)[1] or "start"
+            start = float(text.get("x")) - size * sum(shares) * LEFT_OF[anchor]
+            ends += [start, start + size * sum(shares)]
+    return min(ends), max(ends)
 
 
 def lighten(root: ElementTree.Element, own: str) -> None:

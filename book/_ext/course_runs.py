@@ -30,6 +30,8 @@ def commands() -> dict[str, list[tuple[str, str]]]:
             continue
         run, _, made_by, read_in = line.strip("| ").split(" | ")
         made_by = made_by.replace(THEN, say(THEN))
+        if "`" not in made_by:
+            made_by = say(made_by)
         for page in read_in.split(", "):
             found.setdefault(page, []).append((run, made_by))
     return found

@@ -1,8 +1,9 @@
 """The pieces of a page that are translated, and the file that has them.
 
 A piece is a Markdown cell, by its id; of a figure the caption, and the text
-for who cannot see it; the title of a fold; of a page that is no notebook a
-section, by its address. In the file of translations a comment begins each
+for who cannot see it; the title of a fold; what a code cell writes as
+Markdown, its ``output``; of a page that is no notebook a section, by its
+address. In the file of translations a comment begins each
 piece. It names the piece and has a digest of the English text that was
 translated, and the Japanese text follows::
 
@@ -42,8 +43,9 @@ DRAWN = re.compile(
     r'((?<=>)[^<>]+(?=</)|[^<>"]+(?="))'
 )
 """Words of a drawing, behind what begins them."""
-SET = r"<!-- ([^>$]*\$[^>]*?) -->"
-"""Words with a formula among them, which matplotlib sets letter by letter."""
+FORMULA = re.compile(r"<!-- ([^<>]*\$[^<>]*) -->")
+"""Words of a drawing with a formula, above their letters one by one."""
+MARKDOWN = "text/markdown"
 PLAN = "units"
 """What is lectured: it is translated as a page is."""
 TOLD = re.compile(
@@ -94,12 +96,20 @@ def sections_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def words_of(cell: dict) -> Iterator[tuple[str, dict, str]]:
-    """What the metadata of a code cell says to readers: kind and place."""
+    """What a code cell says to readers beside its code: kind and place."""
     shown = cell["metadata"].get("mystnb", {})
     parts = [("caption", shown.get("figure", {}), "caption")]
     parts += [("alt", shown.get("image", {}), "alt")]
     parts += [("prompt", shown, f"code_prompt_{w}") for w in ("show", "hide")]
+    for output in cell.get("outputs", []):
+        if not FENCE.search(markdown_in(output)):  # a source stays as it is
+            parts += [("output", output.get("data", {}), MARKDOWN)]
     yield from (part for part in parts if part[2] in part[1])
+
+
+def markdown_in(output: dict) -> str:
+    """What an output of a cell says as Markdown."""
+    return "".join(output.get("data", {}).get(MARKDOWN, ""))
 
 
 def with_words(value: Any, put: Callable, key: str = "") -> Any:
@@ -147,7 +157,7 @@ def pieces_of(page: str) -> dict[str, str]:
         if cell["cell_type"] == "markdown":
             found[cell["id"]] = "".join(cell["source"])
         for kind, of, name in words_of(cell):
-            found[f"{cell['id']}.{kind}"] = of[name]
+            found[f"{cell['id']}.{kind}"] = "".join(of[name])
     return found
 
 
@@ -165,9 +175,12 @@ def labels_of(page: str) -> list[str]:
     if picture_of(page).exists():
         drawn += picture_of(page).read_text("utf-8")
     texts = [text.strip() for _, text in DRAWN.findall(drawn)]
-    texts += re.findall(SET, drawn)
-    words = {text: re.sub(r"\$[^$]*\$", "", text) for text in texts}
-    return [t for t in words if re.search("[A-Za-z]{2}", words[t])]
+    texts += FORMULA.findall(drawn)
+    return [
+        text
+        for text in dict.fromkeys(texts)
+        if re.search("[A-Za-z]{2}", re.sub(r"\$[^$]*\$", "", text))
+    ]
 
 
 def file_of(page: str) -> Path:

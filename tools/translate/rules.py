@@ -102,6 +102,8 @@ def broken(english: str, japanese: str, allowed: str) -> list[str]:
             said.append(
                 "{}: only English {}, only Japanese {}".format(name, *only)
             )
+    if "words" in free:  # what others wrote is quoted
+        return said
     return said + [
         f"{found[0]} is avoided: {better}"
         for word, better in avoided().items()

@@ -21,11 +21,19 @@ from tools.translate.strings import replace_strings, strings
 TARGET = ROOT / "_build/ja/book"
 FONTS = "'Course Sans', 'DejaVu Sans', 'IPAexGothic'"
 NARROW = 'lengthAdjust="spacingAndGlyphs"'
-SCRIPTS = {"_": 1.7, "^": -4.2}
-"""How far below the line, in points, a letter stands in a formula."""
 NOTE = "ここはまだ日本語になっていません。英語のまま載せています。"
 WHOLE = {"glossary", "bibliography", pieces.PLAN}
 """What others rest on: it is never left empty."""
+FORMULA = re.compile(
+    rf"{pieces.FORMULA.pattern}(\s*<g\b[^>]*>\s*)<text>(.*?)</text>", re.S
+)
+LINE = re.compile(
+    r'<text style="([^"]*)" transform="translate\(([\d.]+) ([\d.]+)\)">'
+    r"([^<]*)</text>"
+)
+LINES = re.compile(rf"{LINE.pattern}(?:\s*{LINE.pattern})+")
+SOURCE = re.compile(r"\A\*From (`[^`]+`):\*")
+"""What ``show_source`` says above a source."""
 
 
 def translate_drawing(svg: str, labels: dict[str, str]) -> str:
@@ -44,40 +52,66 @@ def translate_drawing(svg: str, labels: dict[str, str]) -> str:
             start = f'{start[:-1]} textLength="{width}" {NARROW}>'
         return f"{start}{japanese}"
 
-    def put_set(text: re.Match) -> str:
-        japanese = labels.get(text[1]) or SAME
+    def put_formula(found: re.Match) -> str:
+        japanese = labels.get(found[1]) or SAME
         if japanese == SAME:
-            return text[0]
-        return f"{text[2]}{set_words(japanese, text[3])}</text>"
+            return found[0]
+        *_, end = re.findall(r'<tspan x="([\d.]+)"', found[3])
+        start = svg[: found.start()]
+        is_key = start.rfind('id="legend_') > start.rfind('id="axes_')
+        place, anchor = (0, "start") if is_key else (float(end) / 2, "middle")
+        style = re.search(
+            r'style="(?:font-style: italic; )?([^"]*)"', found[3]
+        )[1].replace("'Course Sans'", FONTS)
+        return (
+            f'{found[2]}<text x="{place}" style="text-anchor: {anchor}; '
+            f'{style}">{with_formulas(japanese)}</text>'
+        )
 
-    set_in = rf"{pieces.SET}(\s*<g\b[^>]*>\s*<text)>(.*?)</text>"
-    return pieces.DRAWN.sub(put, re.sub(set_in, put_set, svg, flags=re.S))
+    svg = LINES.sub(lambda lines: aligned(lines[0], labels), svg)
+    return pieces.DRAWN.sub(put, FORMULA.sub(put_formula, svg))
 
 
-def set_words(japanese: str, letters: str) -> str:
-    """Words with formulas, in the middle of where English letters stand.
+def aligned(lines: str, labels: dict[str, str]) -> str:
+    """Lines that matplotlib began where English ones begin, aligned anew."""
+    found = [*LINE.finditer(lines)]
+    places = {
+        anchor: [float(at[2]) + share * 5.5 * len(at[4]) for at in found]
+        for anchor, share in (("start", 0), ("middle", 0.5), ("end", 1))
+    }
+    anchor = min(
+        places, key=lambda kind: max(places[kind]) - min(places[kind])
+    )
+    place = sum(places[anchor]) / len(found)
 
-    If they are wider, they begin where the English letters do.
-    """
-    style = re.search(r'style="(?:font-style: italic; )?([^"]*)"', letters)[1]
-    style = style.replace("'Course Sans'", FONTS)
-    places = [float(x) for x in re.findall(r'<tspan x="([\d.]+)"', letters)]
-    room = max(places) + 6  # points, as most letters; Japanese ones have 11
-    width = sum(11 if letter > "⺀" else 6 for letter in japanese)
-    x, anchor = (room / 2, "middle") if width < room else (0, "start")
-    written, height = "", 0.0
-    for part in re.findall(r"\$[^$]+\$|[^$]+", japanese):
-        slant = "font-style: italic; " if part[0] == "$" else ""
-        for run in re.findall(r"[_^]\w|[^_^]+", part.strip("$")):
-            to = SCRIPTS.get(run[0], 0.0)
-            size = "; font-size: 7.7px" if to else ""
-            written += (
-                f'<tspan dy="{to - height:g}" style="{slant}{style}{size}">'
-                f"{run.lstrip('_^')}</tspan>"
-            )
-            height = to
-    place = f'x="{x:g}" y="-0.86" style="text-anchor: {anchor}"'
-    return f" {place}>{written}"
+    def put(line: re.Match) -> str:
+        style, _, y, words = line.groups()
+        if labels.get(words.strip(), SAME) == SAME:
+            return line[0]
+        return (
+            f'<text style="{style}; text-anchor: {anchor}" '
+            f'transform="translate({place:.2f} {y})">{words}</text>'
+        )
+
+    return LINE.sub(put, lines)
+
+
+def with_formulas(text: str) -> str:
+    """Words of a drawing whose formulas are set, such as ``$d_k$``."""
+
+    def put(found: re.Match) -> str:
+        if not found[1]:
+            return f'<tspan style="font-style: italic">{found[2]}</tspan>'
+        dy = 2 if found[1] == "_" else -4
+        style = "font-size: 70%" + "; font-style: italic" * found[2].isalpha()
+        small = f'<tspan dy="{dy}" style="{style}">{found[2]}</tspan>'
+        return f'{small}<tspan dy="{-dy}">&#8203;</tspan>'
+
+    return re.sub(
+        r"\$([^$]*)\$",
+        lambda found: re.sub(r"(_|\^|(?=[A-Za-z]))(\w)", put, found[1]),
+        text,
+    )
 
 
 def with_english_headings(english: str, japanese: str) -> str:
@@ -147,9 +181,12 @@ class Edition:
                 words = self.words(f"{cell['id']}.{kind}")
                 place[name] = words or place[name]
             for output in cell.get("outputs", []):
-                if svg := output.get("data", {}).get("image/svg+xml"):
+                data = output.get("data", {})
+                if svg := data.get("image/svg+xml"):
                     drawn = translate_drawing("".join(svg), self.labels)
-                    output["data"]["image/svg+xml"] = drawn
+                    data["image/svg+xml"] = drawn
+                if said := pieces.markdown_in(output):
+                    data[pieces.MARKDOWN] = SOURCE.sub(r"*\1 より：*", said)
             if of is alone and cell["cell_type"] == "code":
                 cell |= {"outputs": [], "source": "", "metadata": {}}
         return json.dumps(notebook, ensure_ascii=False, indent=1)
