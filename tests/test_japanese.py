@@ -100,20 +100,6 @@ def test_what_is_stale_is_english_with_a_note(texts):
     assert tree.Edition("04_attention").text("soft") == "平均です。"
 
 
-def test_words_beside_a_formula_are_japanese_and_the_formula_is_kept():
-    letters = "".join(f'<tspan x="{x}" style="">?</tspan>' for x in (0, 50))
-    svg = f"<!-- rate, $d_k$ = 64 -->\n<g>\n<text>{letters}</text></g>"
-    found = tree.translate_drawing(
-        svg, {"rate, $d_k$ = 64": "率（$d_k$ = 64）"}
-    )
-    text = ElementTree.fromstring(found)[0]
-    assert "".join(text.itertext()) == "率（dk = 64）"
-    heights = [float(part.get("dy")) for part in text]
-    slanted = [part.text for part in text if "italic" in part.get("style")]
-    assert heights == [0, 0, 1.7, -1.7] and slanted == ["d", "k"]
-    assert tree.translate_drawing(svg, {}) == svg
-
-
 def without_words(cell: dict) -> dict:
     """A code cell without what readers read of it."""
     text = json.dumps(cell | {"metadata": cell["metadata"].get("tags")})
@@ -229,9 +215,9 @@ def test_words_of_extensions_are_there():
 def test_a_renamed_section_keeps_its_address(tmp_path, monkeypatch):
     monkeypatch.setattr("course_edition.language", "en")  # again, afterwards
     text = "# One\n\n~~~{renamed} 一つ目の $x$ と `y`\n~~~\n\nText.\n"
-    assert not build_project(
-        tmp_path, "myst_parser course_edition", {"index": text}, language="ja"
-    )
+    extensions = "myst_parser sphinx_copybutton course_edition"
+    pages = {"index": text}
+    assert not build_project(tmp_path, extensions, pages, language="ja")
     [section] = built_page(tmp_path).xpath("//section[@id='one']")
     title = section.xpath("string(h1)")
     assert title.startswith("一つ目の") and "One" not in title
