@@ -27,8 +27,9 @@ CONTENTS = toc_files()
 JAPANESE = re.compile(r"[\u3041-\u30ff\u4e00-\u9fff]")
 PLACE = re.compile(
     rf"{re.escape(str(ROOT))}/|PosixPath\('/|WindowsPath\('[A-Z]:"
-    r"| at 0x[0-9a-f]{6,}"
+    r"| at 0x[0-9a-f]{6,}|_confstruct"
 )
+"""The last: what an option of a command is, as tyro keeps it."""
 TEXT_ONLY = {"script", "style", "title", "desc", "option", "textarea"}
 """Elements that may hold no others."""
 TENTH = 10

@@ -40,9 +40,17 @@ def drop_repeated_fields(
         ]
 
 
+def drop_annotations(app: Sphinx, obj: Any, bound_method: bool) -> None:
+    """Leave out what a command says of its options: its help says it."""
+    hints = getattr(obj, "__annotations__", {}).values()
+    if "tyro." in str([each for each in hints if not isinstance(each, str)]):
+        obj.__annotations__ = typing.get_type_hints(obj)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     GoogleDocstring._parse_attribute_docstring = keep_attribute
     GoogleDocstring._consume_returns_section = keep_returns
     app.connect("autodoc-process-docstring", drop_repeated_fields, 900)
+    app.connect("autodoc-before-process-signature", drop_annotations)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

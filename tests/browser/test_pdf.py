@@ -60,6 +60,15 @@ def test_no_menu_and_no_button_is_printed(printed):
         assert not printed.locator(f"{part}:visible").count(), part
 
 
+def test_what_a_cell_shows_is_printed_though_it_is_folded(tab, address_of):
+    tab.open(address_of("13_generation"))
+    tab.page.emulate_media(media="print")
+    tab.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    shown = tab.page.locator(".plain-fold.below-input")
+    assert "def beam_search" in shown.inner_text()
+    assert not tab.page.locator(".plain-fold summary:visible").count()
+
+
 # --- the PDF -----------------------------------------------------------------
 
 
