@@ -90,9 +90,9 @@ def mend_pages(app: Sphinx, error: Exception | None) -> None:
         html = found.sub(lambda at: at[1] + words[at[2]], html)
         path.write_text(html, "utf-8")
     for name, words in strings()["scripts"].items():
-        path = Path(app.outdir, "_static", name)
-        script = replace_strings(path.read_text("utf-8"), words, name)
-        path.write_text(script, "utf-8")
+        for path in Path(app.outdir, "_static").glob(name):
+            script = replace_strings(path.read_text("utf-8"), words, name)
+            path.write_text(script, "utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
