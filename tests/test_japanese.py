@@ -215,7 +215,7 @@ def test_words_of_extensions_are_there():
 def test_a_renamed_section_keeps_its_address(tmp_path, monkeypatch):
     monkeypatch.setattr("course_edition.language", "en")  # again, afterwards
     text = "# One\n\n~~~{renamed} 一つ目の $x$ と `y`\n~~~\n\nText.\n"
-    extensions = "myst_parser sphinx_copybutton course_edition"
+    extensions = "myst_parser course_edition"
     pages = {"index": text}
     assert not build_project(tmp_path, extensions, pages, language="ja")
     [section] = built_page(tmp_path).xpath("//section[@id='one']")

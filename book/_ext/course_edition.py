@@ -79,24 +79,20 @@ def mend_words(app: Sphinx) -> None:
 
 
 def mend_pages(app: Sphinx, error: Exception | None) -> None:
-    """Put Japanese in the place of the theme's English, on all pages.
-
-    What the button for copying says stands in its script.
-    """
+    """Put Japanese in the place of the theme's English, on all pages."""
     if language == "en" or error:
         return
     words = strings()["theme"]
     said = "|".join(map(re.escape, words))
-    found = re.compile(rf"""([">']\s*)({said})(?=\s*[<"']| \d)""")
-    button = Path(app.outdir, "_static/copybutton.js")
-    for path in (*Path(app.outdir).rglob("*.html"), button):
+    found = re.compile(rf'([">]\s*)({said})(?=\s*[<"]| \d)')
+    for path in Path(app.outdir).rglob("*.html"):
         html = path.read_text("utf-8")
         html = found.sub(lambda at: at[1] + words[at[2]], html)
         path.write_text(html, "utf-8")
     for name, words in strings()["scripts"].items():
-        path = Path(app.outdir, "_static", name)
-        script = replace_strings(path.read_text("utf-8"), words, name)
-        path.write_text(script, "utf-8")
+        for path in Path(app.outdir, "_static").glob(name):
+            script = replace_strings(path.read_text("utf-8"), words, name)
+            path.write_text(script, "utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
