@@ -71,7 +71,7 @@ def ends_of(root: ElementTree.Element) -> tuple[float, float]:
         words, style = "".join(text.itertext()).strip(), text.get("style", "")
         is_level = re.match(r"rotate\(-?0 ", text.get("transform", ""))
         if course_edition.language == "ja" and is_level and WIDE.search(words):
-            shares = [1 if WIDE.match(letter) else 0.6 for letter in words]
+            shares = [1.04 if WIDE.match(letter) else 0.6 for letter in words]
             size = float(re.search(r"([\d.]+)px", style)[1])
             anchor = re.search(r"text-anchor: (\w+)|$", style)[1] or "start"
             start = float(text.get("x")) - size * sum(shares) * LEFT_OF[anchor]

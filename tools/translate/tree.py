@@ -186,7 +186,7 @@ class Edition:
                     drawn = translate_drawing("".join(svg), self.labels)
                     data["image/svg+xml"] = drawn
                 if said := pieces.markdown_in(output):
-                    data[pieces.MARKDOWN] = SOURCE.sub(r"*\1 より：*", said)
+                    data[pieces.MARKDOWN] = SOURCE.sub(r"\1 より：", said)
             if of is alone and cell["cell_type"] == "code":
                 cell |= {"outputs": [], "source": "", "metadata": {}}
         return json.dumps(notebook, ensure_ascii=False, indent=1)
