@@ -143,5 +143,4 @@ EXPERIMENT = Analysis(
     analyse=analyse,
     inputs=("transformer_course/shipped/en-ja",),
     smoke_inputs=smoke_inputs,
-    exact=True,
 )

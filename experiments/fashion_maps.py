@@ -278,6 +278,5 @@ EXPERIMENT = Analysis(
     chapter="19_vision_transformer",
     analyse=analyse,
     inputs=("outputs/fashion-vit-4", "outputs/fashion-cnn"),
-    exact=True,
     smoke_inputs=smoke_inputs,
 )

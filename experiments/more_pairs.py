@@ -26,7 +26,6 @@ from transformer_course.data import more_pairs, own_text
 from transformer_course.data.text import ParallelText, read_lines
 from transformer_course.decoding.search import DEFAULT_ALPHA
 from transformer_course.decoding.translate import translate
-from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.inference.model import TrainedModel
 
@@ -84,30 +83,10 @@ def written(path: Path, outputs: Path, context: RunContext) -> Written:
     return Written(model, text, outputs / f"written.{model.details['tgt']}")
 
 
-def check_opposite(there: Written, back: Written) -> None:
-    """Raise a ConfigError unless one model translates what the other wrote."""
-    mine, theirs = (
-        [one.model.details[key] for key in ("corpus", *way)]
-        for one, way in ((there, ("src", "tgt")), (back, ("tgt", "src")))
-    )
-    if mine != theirs:
-        raise ConfigError(
-            f"{there.model.path} and {back.model.path} do not translate one "
-            "corpus in opposite directions: give two that do, the one that "
-            "translates as the training shall first."
-        )
-
-
 def analyse(context: RunContext) -> Iterator[str]:
     """Translate, write the pairs, and store what they are like."""
-    if len(context.inputs) != 2:
-        raise ConfigError(
-            f"more-pairs was given {len(context.inputs)} models: expected "
-            "two, of opposite directions."
-        )
     outputs = context.outputs / "more-pairs"
     there, back = (written(path, outputs, context) for path in context.inputs)
-    check_opposite(there, back)
     forward, backward = there.lines(), back.lines()
     sides = {
         there.model.details["src"]: [*there.text.src, *backward],
