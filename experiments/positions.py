@@ -245,7 +245,7 @@ def train_letters(variant: Letters, seed: int, context: RunContext) -> Record:
         if weight.dim() > 1:
             nn.init.xavier_uniform_(weight)
     optimizer = torch.optim.Adam(model.parameters())
-    steps, losses = variant.longer * LETTERS["steps"], []
+    steps = variant.longer * LETTERS["steps"]
     for step in range(context.limit(steps)):
         up, left = (step + 1) / LETTERS["warmup"], 1 - step / steps
         optimizer.param_groups[0]["lr"] = LETTERS["rate"] * min(up, 1) * left
@@ -256,8 +256,7 @@ def train_letters(variant: Letters, seed: int, context: RunContext) -> Record:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        losses.append(round(loss.item(), 3))
-    return {"loss": losses[19::20], **evaluate_letters(model)}
+    return evaluate_letters(model)
 
 
 def draw(low: int, high: int, generator: torch.Generator) -> int:
@@ -427,12 +426,9 @@ def train_sentences(
     training: Training, seed: int, context: RunContext
 ) -> Record:
     """One training, and how well it translates short and long sentences."""
-    curve = follow(training, seed, context, steps=SENTENCES["steps"])
-    prepared = curve.end.prepared
-    return {
-        "loss": curve.rounded("nll")[19::20],
-        **evaluate_sentences(prepared.model, prepared.tokenizer, context),
-    }
+    steps = SENTENCES["steps"]
+    prepared = follow(training, seed, context, steps=steps).end.prepared
+    return evaluate_sentences(prepared.model, prepared.tokenizer, context)
 
 
 def evaluate_sentences(

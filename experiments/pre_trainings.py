@@ -3,7 +3,7 @@
 Held-out works are judged as in training: so many words are hidden, and pairs
 are drawn, always the same. Of a model that learned whether B follows A, the
 answers are counted by kind of pair: B follows, is of another work, is from
-elsewhere in the same work. ``pieces`` is what one epoch reads.
+elsewhere in the same work.
 """
 
 from collections import Counter
@@ -107,11 +107,6 @@ def results(output: Path, context: RunContext) -> tuple[Record, None]:
     return {
         "credit": CREDIT,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "pieces": sum(
-            len(tokenizer.encode(line))
-            for w in splits.train
-            for line in w.sentences
-        ),
         "dev": scores(model, tokenizer, splits.dev),
         "test": scores(model, tokenizer, splits.test),
         "filled": filled,

@@ -255,7 +255,7 @@ def test_each_pair_is_half_a_person_s_and_written_once(pair, monkeypatch):
         asked.extend(sentences)
         return translate(model, tokenizer, sentences, *how)
 
-    monkeypatch.setattr(more_pairs, "translate", counted)
+    monkeypatch.setattr(translations, "translate", counted)
     list(more_pairs.analyse(pair))
     assert read_lines(path) == whole
     assert asked == train.src[size // 2 : size]
