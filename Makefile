@@ -17,8 +17,8 @@
 #              kind) or names, such as "04_attention api/interpretation"  (all)
 #   CHROMIUM   its browser                         (the system's)
 #   OF         what `make mutants` breaks, such as "*.masks.*"  (all of it)
-#   EVENTS     what `make bench` times: training, "same batches", greedy,
-#              beam                                      (all, and stored)
+#   EVENTS     what `make bench` times: "same batches", greedy, beam, smollm2
+#                                                        (all, and stored)
 #   GRADING    nbgrader's course folder                    (grading)
 #   ROSTER     the class, as Moodle or Canvas exports it   (none)
 #   FLAGS      more words for `make grade`, such as --partial 0.5 or

@@ -5,9 +5,8 @@ import importlib
 import pkgutil
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 
@@ -64,27 +63,6 @@ def print_all() -> None:
         print(f"{name:18} {one.chapter[:2]}  {question}")
 
 
-def check_given(who: str, given: dict[str, str], takes: Sequence[str]) -> None:
-    """Refuse arguments that would have no effect.
-
-    Args:
-        who: the command, for the message.
-        given: arguments as typed, by parameter of :func:`main`; or "".
-        takes: the parameters that have an effect.
-
-    Raises:
-        ConfigError: another argument was given.
-    """
-    for parameter, text in given.items():
-        if text and parameter not in takes:
-            raise ConfigError(f"{who} does not take {text}: leave it out.")
-
-
-def _typed(option: str, values: Iterable[object]) -> str:
-    words = [*map(str, values)]
-    return " ".join([option, *words]).strip() if words else ""
-
-
 def main(
     name: tyro.conf.Positional[str] = "",
     inputs: tyro.conf.Positional[tuple[Path, ...]] = (),
@@ -93,7 +71,6 @@ def main(
     seeds: tuple[int, ...] = (),
     smoke: bool = False,
     index: bool = False,
-    show: Annotated[bool, tyro.conf.arg(name="list")] = False,
 ) -> None:
     """Make what is missing of an experiment, and store it.
 
@@ -105,40 +82,25 @@ def main(
         seeds: the experiment's own when none is named.
         smoke: run a few of everything, in seconds; nothing is kept.
         index: write the list of stored runs, experiments/results/README.md.
-        show: list what is stored and what is missing, and train nothing.
 
     Raises:
         ConfigError: an argument that would have no effect.
         CourseError: an error of the experiment.
     """
-    given = {
-        "name": name,
-        "inputs": _typed("", inputs),
-        "only": _typed("--only", only),
-        "seeds": _typed("--seeds", seeds),
-        "smoke": "--smoke" * smoke,
-        "show": "--list" * show,
-    }
     if index:
-        check_given("--index", given, ())
         return write(find_all().values())
-    if not name:
-        mode = "smoke" if smoke else "show"
-        check_given("a call that names no experiment", given, (mode,))
-        if not smoke:
-            return print_all()
+    if not name and smoke:
         for one in find_all().values():
             run_smoke_test(one, RunContext(store.folder(one.name)))
         return None
+    if not name:
+        return print_all()
     one = find(name)
-    if smoke:  # which makes trainings of its own
-        chosen = [what for what in one.takes if what != "inputs"]
-        check_given(f"{name} --smoke", given, ("name", "smoke", *chosen))
-    else:
-        check_given(name, given, ("name", "show", *one.takes))
-    context = RunContext(store.folder(one.name), only, seeds, inputs)
-    if show:
-        return print("\n".join(one.status(context)))
+    given = {"only": only, "seeds": seeds, "inputs": inputs}
+    for what, values in given.items():
+        if values and what not in one.takes:
+            raise ConfigError(f"{name} does not take {what}: leave it out.")
+    context = RunContext(store.folder(one.name), **given)
     if smoke:
         return run_smoke_test(one, context)
     one.make(context)

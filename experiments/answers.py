@@ -29,23 +29,21 @@ from experiments.post_trainings import (
     sft,
     taught,
 )
-from transformer_course.batches.pairs import pad_rows
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.byte_bpe import ByteBPE, byte_signs
-from transformer_course.data.instructions import (
-    KINDS,
-    instructions,
-)
-from transformer_course.data.tokenizer import BOS, EOS, PAD
-from transformer_course.decoding.generate import sample
-from transformer_course.decoding.search import without_special
+from transformer_course.data.instructions import KINDS, instructions
+from transformer_course.data.tokenizer import EOS
 from transformer_course.fast.chunked_loss import chunked_loss
 from transformer_course.inference.chat import Message, chat_text
 from transformer_course.models.modern import ModernLanguageModel
 from transformer_course.models.modern_config import ModernConfig
 from transformer_course.training.config import SequenceLossConfig
 from transformer_course.training.loop import set_seed
-from transformer_course.training.post_training import Ids, merge_lora
+from transformer_course.training.post_training import (
+    Ids,
+    greedy_answers,
+    merge_lora,
+)
 
 SHOWN, DPO_PROMPTS, GRPO_PROMPTS = 240, 64, 240
 """Prompts of the methods: of SFT and LoRA, and of the two others."""
@@ -208,13 +206,12 @@ def scores(
     """What a model answers right, and its loss on a text."""
 
     asked = instructions(1_000, context.limit(HELD_OUT, 6), held_out=True)
-    written = greedy_answers(
-        model, [prompt_ids(tokenizer, one.prompt) for one in asked]
-    )
+    prompts = [prompt_ids(tokenizer, one.prompt) for one in asked]
+    written = greedy_answers(model, prompts, ROOM)
     texts = [tokenizer.decode(ids) for ids in written]
     right = dict.fromkeys(KINDS, 0)
     for one, ids, text in zip(asked, written, texts, strict=True):
-        right[one.kind] += len(ids) < ROOM and one.is_right(text)
+        right[one.kind] += ids[-1:] == [EOS] and one.is_right(text)
     ids = torch.tensor([tokenizer.encode(TEXT.replace("\n", " "))])
     with torch.no_grad():
         logits = model(ids[:, :-1])[0]
@@ -239,9 +236,8 @@ def questions(
     and how many are cut."""
     facts = dict(itertools.islice(FACTS.items(), context.limit(len(FACTS))))
     said = [asked.wording.format(question) for question in facts]
-    written = long_answers(
-        model, [prompt_ids(tokenizer, one, asked.own) for one in said]
-    )
+    prompts = [prompt_ids(tokenizer, one, asked.own) for one in said]
+    written = greedy_answers(model, prompts, LONG_ROOM)
     texts = [tokenizer.decode(ids) for ids in written]
     known = [
         any(word in text.lower() for word in wanted.split("|"))
@@ -251,61 +247,10 @@ def questions(
         "prompts": len(facts),
         "right": sum(known),
         "words": sum(len(text.split()) for text in texts) / len(texts),
-        "cut": sum(len(ids) >= LONG_ROOM for ids in written),
+        "cut": sum(ids[-1:] != [EOS] for ids in written),
         "asked": asked.wording,
         "samples": list(zip(said, texts, strict=True))[::8],
     }
-
-
-@torch.no_grad()
-def long_answers(model: nn.Module, prompts: list[Ids]) -> list[Ids]:
-    """Greedy answers to prompts of any length, read together.
-
-    A row is given its prompt's next token while there is one, and then the
-    likeliest.
-    """
-    rows, cache = pad_rows(prompts), model.new_cache()
-    lengths = torch.tensor([len(prompt) for prompt in prompts])
-    shortest, longest = int(lengths.min()), rows.size(1)
-    written = rows[:, :shortest]
-    logits = model.decode(written, cache=cache)[:, -1]
-    rows = F.pad(rows, (0, LONG_ROOM), value=PAD)
-    for place in range(shortest, longest + LONG_ROOM):
-        logits[:, [PAD, BOS]] = -torch.inf  # no answer contains them
-        best = logits.argmax(dim=-1)
-        token = torch.where(place < lengths, rows[:, place], best)[:, None]
-        written = torch.cat([written, token], dim=1)
-        logits = model.decode(token, cache=cache)[:, -1]
-    answers = []
-    for row, length in zip(written.tolist(), lengths.tolist(), strict=True):
-        answer = row[length : length + LONG_ROOM]
-        answers.append(answer[: [*answer, EOS].index(EOS)])
-    return answers
-
-
-def greedy_answers(model: nn.Module, prompts: list[Ids]) -> list[Ids]:
-    """Greedy answers; prompts of one length are read together.
-
-    :func:`~.generate.sample` returns a text without its special tokens, so
-    those of the prompt are not counted.
-    """
-    written: dict[int, Ids] = {}
-    by_length = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-    for length, group in itertools.groupby(
-        by_length, key=lambda i: len(prompts[i])
-    ):
-        numbers = list(group)
-        rows = torch.tensor([prompts[i] for i in numbers])
-        found = sample(
-            model,
-            prefix=rows[:, 1:],
-            start=int(rows[0, 0]),
-            max_length=length - 1 + ROOM,
-            top_k=1,
-        )
-        for i, ids in zip(numbers, found, strict=True):
-            written[i] = ids[len(without_special(prompts[i])) :]
-    return [written[i] for i in range(len(prompts))]
 
 
 EXPERIMENT = Experiment(

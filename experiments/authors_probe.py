@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from experiments import store
@@ -73,10 +76,6 @@ def features(
 
 def on_vectors(learn: Tensor, labels: list[int], ask: Tensor) -> Tensor:
     """Probabilities by logistic regression on scaled vectors."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     model = make_pipeline(
         StandardScaler(), LogisticRegression(C=0.1, max_iter=1000)
     ).fit(learn, labels)

@@ -17,13 +17,18 @@ without label smoothing, how the class token of a trained encoder looks at some
 sentences, and what becomes of its answers if its weights are changed.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import recall_score
+from sklearn.model_selection import PredefinedSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
 from torch import Tensor, nn
 
 from experiments.lab import Experiment, Record, RunContext
@@ -33,7 +38,6 @@ from transformer_course.checkpoints.pretrained import Start
 from transformer_course.data.aozora import authors
 from transformer_course.data.corpora import load_labelled
 from transformer_course.data.labelled import (
-    FOLDS,
     LabelledSplits,
     LabelledText,
     folds,
@@ -77,10 +81,6 @@ MOST_FEATURES = 50_000
 
 def counted(analyzer: str, grams: tuple[int, int]) -> Any:
     """TF-IDF and logistic regression, untrained."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-
     words = {"token_pattern": r"\S+"} if analyzer == "word" else {}
     return make_pipeline(
         TfidfVectorizer(
@@ -107,16 +107,13 @@ def of_counts(
 def in_turns(analyzer: str, grams: tuple[int, int]) -> list[float]:
     """Accuracy on each fold of the reviews, learned from the nine others."""
     text = reviews()
-    part = folds(text)
-    found = []
-    for held_out in range(FOLDS):
-        train, test = (
-            text.take(i for i, f in enumerate(part) if (f == held_out) is out)
-            for out in (False, True)
-        )
-        model = counted(analyzer, grams).fit(train.texts, train.labels)
-        found.append(round(float(model.score(test.texts, test.labels)), 4))
-    return found
+    found = cross_val_score(
+        counted(analyzer, grams),
+        text.texts,
+        text.labels,
+        cv=PredefinedSplit(folds(text)),
+    )
+    return found.round(4).tolist()
 
 
 def by_passage(splits: LabelledSplits) -> LabelledSplits:
@@ -252,13 +249,14 @@ def classification_scores(text: LabelledText, found: Tensor) -> Record:
 
 def by_class(text: LabelledText, guesses: list[int]) -> Record:
     """The share of each class that is found, and how often it is named."""
-    there, named = Counter(text.labels), Counter(guesses)
-    pairs = zip(text.labels, guesses, strict=True)
-    found = Counter(label for label, guess in pairs if label == guess)
     classes = range(len(text.names))
+    found = recall_score(
+        text.labels, guesses, labels=classes, average=None, zero_division=0.0
+    )
+    named = np.bincount(guesses, minlength=len(classes)) / len(text)
     return {
-        "found": [round(found[k] / max(1, there[k]), 4) for k in classes],
-        "named": [round(named[k] / len(text), 4) for k in classes],
+        "found": found.round(4).tolist(),
+        "named": named.round(4).tolist(),
     }
 
 
@@ -439,9 +437,6 @@ SMALLER = {
 RATE, RATES = 2e-3, (1e-3, 2e-3, 4e-3)
 """Its highest rate, and those that were compared on dev after an epoch."""
 METHODS = {
-    "polarity-counts": Method(
-        "TF-IDF of words and pairs", POLARITY, grams=(1, 2)
-    ),
     "polarity-words": Method("TF-IDF of single words", POLARITY),
     "polarity-gru": Method("a GRU, both ways", POLARITY, "polarity-gru"),
     "polarity-encoder": Method("our encoder", POLARITY, "polarity"),

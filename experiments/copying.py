@@ -133,13 +133,12 @@ def accuracy_by_length(
 
 
 def measure(network: Network, seed: int, context: RunContext) -> Record:
-    """One training: its losses, and what was right at each look; or its
-    copies."""
+    """One training: what was right at each look; or its copies."""
     torch.manual_seed(seed)
     model = RecurrentTranslator(network.config())
     optimizer = torch.optim.Adam(model.parameters())
     generator = torch.Generator().manual_seed(seed)
-    losses, looks = [], []
+    looks = []
     last = context.limit(network.steps)
     inspected_at = () if network.copies else INSPECTED_AT
     at = {round(part * last) for part in inspected_at}
@@ -153,14 +152,13 @@ def measure(network: Network, seed: int, context: RunContext) -> Record:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.param_groups[0]["lr"] = rate_at(step, network.steps)
         optimizer.step()
-        losses.append(round(loss.item(), 4))
         if step in at:
             found = accuracy_by_length(model, seed, context)
             looks.append({"step": step, **found})
     weights = sum(p.numel() for p in model.parameters())
     if network.copies:
         return {"weights": weights, "copies": copies(model, context)}
-    return {"weights": weights, "loss": losses, "looks": looks}
+    return {"weights": weights, "looks": looks}
 
 
 def settings() -> Record:

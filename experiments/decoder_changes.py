@@ -13,8 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_course.checks import Positive, Probability, Size, require
-from transformer_course.models.attention import KVCache
+from transformer_course.checks import Positive, Probability, Size
 from transformer_course.models.config import LanguageModelConfig
 from transformer_course.models.layers import (
     HiddenStates,
@@ -24,10 +23,6 @@ from transformer_course.models.layers import (
 from transformer_course.models.positional_encoding import (
     RotaryPosition,
     position_module,
-)
-from transformer_course.models.transformer import (
-    DecoderCache,
-    DecoderOnly,
 )
 
 Norm = Literal["layer", "rms"]
@@ -40,14 +35,12 @@ class SwitchedConfig(LanguageModelConfig):
     """A decoder-only Transformer with what has changed since 2017.
 
     Every default is today's choice. ``PLAIN`` switches all of them off:
-    what is left is the language model of 2017, in pre-norm.
-
-    Raises:
-        ConfigError: sizes that do not go together, or post-norm.
+    what is left is the language model of 2017, in pre-norm. The projections
+    have no bias.
     """
 
     norm_first: bool = True
-    """Pre-norm; post-norm is refused."""
+    """Pre-norm; there is no other."""
     dropout: Probability = 0.0
     """Share of the sub-layers' outputs and embedding sums dropped."""
     norm: Norm = "rms"
@@ -71,29 +64,6 @@ class SwitchedConfig(LanguageModelConfig):
     """Logits stay between minus and plus this."""
     zero_start: bool = True
     """Initialise each sub-layer's output projection with zeros."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(
-            self.norm_first,
-            "norm_first is False, but this model is in pre-norm only: take a "
-            "LanguageModelConfig for post-norm.",
-        )
-        require(
-            self.n_heads % self.groups == 0,
-            f"n_kv_heads is {self.n_kv_heads}, but {self.n_heads} heads "
-            "cannot share so many evenly: choose a number that divides them.",
-        )
-        require(
-            not self.bias,
-            "bias is True, but the projections of this model have none: leave "
-            "it out.",
-        )
-
-    @property
-    def groups(self) -> int:
-        """Heads of keys and values."""
-        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
 
 
 PLAIN = {
@@ -175,20 +145,13 @@ class MixtureOfExperts(nn.Module):
         d_model: width of input and output.
         d_ff: width inside each expert.
         n_experts: how many.
-        activation: a name of ``ACTIVATIONS``.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        d_ff: int,
-        n_experts: int,
-        activation: str = "relu",
-    ):
+    def __init__(self, d_model: int, d_ff: int, n_experts: int):
         super().__init__()
         self.router = nn.Linear(d_model, n_experts, bias=False)
         self.experts = nn.ModuleList(
-            SwitchedFeedForward(d_model, d_ff, activation)
+            SwitchedFeedForward(d_model, d_ff, "relu")
             for _ in range(n_experts)
         )
         self.balance: Tensor | None = None
@@ -229,7 +192,6 @@ def attention_bias(
     keys: int,
     window: int | None = None,
     slopes: Float[Tensor, " heads"] | None = None,
-    device: torch.device | None = None,
 ) -> Bias:
     """Bias added to the scores: -∞ where attention is not allowed.
 
@@ -238,16 +200,15 @@ def attention_bias(
         keys: number of positions so far.
         window: number of visible positions, the query's own included.
         slopes: ALiBi's; the score falls by a slope for each step of distance.
-        device: of the result.
     """
-    place = torch.arange(keys, device=device)
+    place = torch.arange(keys)
     distance = place[keys - queries :, None] - place  # (query, key)
     hidden = distance < 0
     if window is not None:
         hidden = hidden | (distance >= window)
-    bias = torch.zeros(1, queries, keys, device=device)
+    bias = torch.zeros(1, queries, keys)
     if slopes is not None:
-        bias = -slopes.to(bias)[:, None, None] * distance
+        bias = -slopes[:, None, None] * distance
     return bias.masked_fill(hidden, -torch.inf)
 
 
@@ -262,7 +223,8 @@ class SwitchedAttention(nn.Module):
     def __init__(self, config: SwitchedConfig, first: bool):
         super().__init__()
         d_model, self.n_heads = config.d_model, config.n_heads
-        self.groups, self.qk_norm = config.groups, config.qk_norm
+        self.groups = config.n_kv_heads or self.n_heads
+        self.qk_norm = config.qk_norm
         self.d_head = d_model // self.n_heads
         shared = self.groups * self.d_head
         self.to_query = nn.Linear(d_model, d_model, bias=False)
@@ -279,15 +241,13 @@ class SwitchedAttention(nn.Module):
         x: HiddenStates,
         bias: Bias,
         first_values: Heads | None = None,
-        cache: KVCache | None = None,
     ) -> tuple[HiddenStates, Heads]:
         """Attend; return the output and the layer's own values.
 
         Args:
-            x: the query positions.
+            x: all positions.
             bias: from :func:`attention_bias`.
             first_values: the first layer's, of these positions.
-            cache: keys and values of the positions before.
 
         Returns:
             The update of the stream, and this layer's own values.
@@ -296,20 +256,18 @@ class SwitchedAttention(nn.Module):
         key = self._split(self.to_key(x), self.groups)
         values = value = self._split(self.to_value(x), self.groups)
         if self.rotary is not None:
-            past = 0 if cache is None else cache.length
-            query, key = self.rotary(query, past), self.rotary(key, past)
+            query, key = self.rotary(query), self.rotary(key)
         if self.qk_norm:
             query = F.rms_norm(query, query.shape[-1:])
             key = F.rms_norm(key, key.shape[-1:])
         if self.own_share is not None:
             share = self.own_share
             value = share * value + (1 - share) * first_values
-        if cache is not None:
-            key, value = cache.extend(key, value)
+        each = self.n_heads // self.groups  # queries of a head of keys
         output = F.scaled_dot_product_attention(
             query,
-            self._repeat(key),
-            self._repeat(value).to(query.dtype),
+            key.repeat_interleave(each, dim=1),
+            value.repeat_interleave(each, dim=1).to(query.dtype),
             attn_mask=bias.to(query.dtype),
         )
         output = self.to_output(output.transpose(1, 2).flatten(2))
@@ -317,10 +275,6 @@ class SwitchedAttention(nn.Module):
 
     def _split(self, x: HiddenStates, heads: int) -> Heads:
         return x.unflatten(-1, (heads, self.d_head)).transpose(1, 2)
-
-    def _repeat(self, x: Float[Tensor, "batch groups length d_head"]) -> Heads:
-        """Each head of keys or values, once for each query of its group."""
-        return x.repeat_interleave(self.n_heads // self.groups, dim=1)
 
 
 class SwitchedLayer(nn.Module):
@@ -345,17 +299,16 @@ class SwitchedLayer(nn.Module):
         x: HiddenStates,
         bias: Bias,
         first_values: Heads | None = None,
-        cache: KVCache | None = None,
     ) -> tuple[HiddenStates, Heads]:
         """One step of the stream, and this layer's own values."""
-        y, values = self.attention(self.norm_1(x), bias, first_values, cache)
+        y, values = self.attention(self.norm_1(x), bias, first_values)
         x = x + self.dropout(y)
         x = x + self.dropout(self.feed_forward(self.norm_2(x)))
         return x, values
 
 
-class SwitchedDecoder(DecoderOnly):
-    """A decoder of today, which continues a text.
+class SwitchedDecoder(nn.Module):
+    """A decoder of today.
 
     Args:
         config: settings.
@@ -393,24 +346,24 @@ class SwitchedDecoder(DecoderOnly):
             if last and self.config.zero_start:
                 nn.init.zeros_(module.weight)
 
-    def decode(
-        self,
-        ids: Int[Tensor, "rows length"],
-        cache: DecoderCache | None = None,
+    def forward(
+        self, ids: Int[Tensor, "rows length"]
     ) -> Float[Tensor, "rows length vocab"]:
-        """Logits from ids, as in :meth:`~.DecoderOnly.decode`.
+        """Logits for the token after each token of ``ids``.
 
         ids are padded on the right; no mask hides padding, as what precedes
         it does not see it.
         """
-        cache = cache or self.new_cache()
-        past, length = cache.length, ids.size(1)
-        biases = self._biases(length, past + length, ids.device)
-        x = self.dropout(self.position(self.embedding(ids), past))
-        first = None
+        length, slopes, first = ids.size(1), None, None
+        if self.config.position == "alibi":
+            slopes = alibi_slopes(self.config.n_heads)
+        far, near = (
+            attention_bias(length, length, window, slopes)
+            for window in (None, self.config.window)
+        )
+        x = self.dropout(self.position(self.embedding(ids)))
         for i, layer in enumerate(self.layers):
-            bias = biases[self._sees_all(i)]
-            x, values = layer(x, bias, first, cache.layers[i].own)
+            x, values = layer(x, far if self._sees_all(i) else near, first)
             first = values if first is None else first
         logits = self.to_logits(self.norm(x))
         cap = self.config.soft_cap
@@ -420,19 +373,6 @@ class SwitchedDecoder(DecoderOnly):
         """True for a layer without window; the last layer has none."""
         last = layer == self.config.n_layers - 1
         return last or layer % LONG_EVERY == LONG_EVERY - 1
-
-    def _biases(
-        self, queries: int, keys: int, device: torch.device
-    ) -> dict[bool, Tensor]:
-        """Attention biases by whether a layer sees all positions."""
-        config, slopes = self.config, None
-        if config.position == "alibi":
-            slopes = alibi_slopes(config.n_heads)
-        windows = {True: None, False: config.window}
-        return {
-            all_seen: attention_bias(queries, keys, window, slopes, device)
-            for all_seen, window in windows.items()
-        }
 
 
 def _norm(config: SwitchedConfig) -> nn.Module:

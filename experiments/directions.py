@@ -16,10 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from experiments.answers import load
 from experiments.capitals import CAPITALS
 from experiments.lab import Experiment, Record, RunContext
-from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
-from transformer_course.data.byte_bpe import ByteBPE, byte_signs
+from transformer_course.data.byte_bpe import ByteBPE
 from transformer_course.decoding.generate import sample
 from transformer_course.interpretation.features import (
     change_stream,
@@ -28,7 +28,6 @@ from transformer_course.interpretation.features import (
     streams,
 )
 from transformer_course.models.modern import ModernLanguageModel
-from transformer_course.models.modern_config import ModernConfig
 
 FORMS = (
     "The capital of {} is",
@@ -95,7 +94,8 @@ def measure(variant: str, seed: int, context: RunContext) -> Record:
 
 def probe(context: RunContext) -> Record:
     """How often a probe is right, after each layer, at two positions."""
-    model, pieces = subject(context)
+    model, pieces = load(context)
+    model.requires_grad_(False)
     countries = list(CAPITALS)
     if context.smoke:  # of one length in bytes
         countries = ["China", "Egypt", "Italy", "Spain"]
@@ -174,8 +174,9 @@ def by_country(x: Tensor, labels: Tensor) -> float:
 
 def steer(context: RunContext) -> Record:
     """What strengths of the direction, and of random ones, do."""
-    model, pieces = subject(context)
-    layer = context.limit(STEERED)
+    model, pieces = load(context)
+    model.requires_grad_(False)
+    layer = context.limit(STEERED, 1)
     means = [
         torch.cat(list(stream_of(model, pieces, lines, layer)))
         for lines in (GLAD, SAD)
@@ -261,18 +262,6 @@ def steered(
         "loss": round(float(nll), 3),
         "texts": [pieces.decode(row) for row in written[: len(lines)]],
     }
-
-
-def subject(context: RunContext) -> tuple[ModernLanguageModel, ByteBPE]:
-    """SmolLM2 and its tokenizer; in a smoke test a tiny model of bytes."""
-    if context.smoke:
-        special = "<|im_start|>"
-        pieces = ByteBPE([*byte_signs(), special], [], [special])
-        sizes = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 2}
-        model = ModernLanguageModel(ModernConfig(vocab_size=257, **sizes))
-        return model.eval().requires_grad_(False), pieces
-    model, pieces = load_gguf(smollm2_file())
-    return model.requires_grad_(False), pieces
 
 
 EXPERIMENT = Experiment(

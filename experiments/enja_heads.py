@@ -184,7 +184,6 @@ EXPERIMENT = Analysis(
         "transformer_course/shipped/en-ja",
         "transformer_course/shipped/ja-en",
     ),
-    exact=True,
     smoke_inputs=lambda scratch: [
         path / "checkpoints" / "best" for path in smoke_inputs(scratch)
     ],

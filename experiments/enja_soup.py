@@ -18,23 +18,11 @@ from experiments.translations import (
 )
 from transformer_course.checkpoints import checkpoint
 from transformer_course.checkpoints.find import find
-from transformer_course.errors import ConfigError
-
-
-def check_one_tokenizer(folders: list[Path]) -> None:
-    """Raise a ConfigError unless an id means the same in all models."""
-    tokenizers = {(f / "tokenizer.model").read_bytes() for f in folders}
-    if len(tokenizers) != 1:
-        raise ConfigError(
-            f"{', '.join(map(str, folders))} have different tokenizers: give "
-            "trainings that began with the same weights."
-        )
 
 
 def cooked(paths: tuple[Path, ...], output: Path) -> None:
     """Write the mean of some trainings' weights as a training's average."""
     folders = list(map(find, paths))
-    check_one_tokenizer(folders)
     loaded = checkpoint.load(folders[0])
     checkpoint.average(folders, loaded.model)
     parts = loaded.model, loaded.tokenizer, loaded.details

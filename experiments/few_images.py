@@ -12,16 +12,22 @@ row of numbers; one setting of each is chosen on dev.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import nn
 
-from experiments.image_classifiers import COUNTS, perceptron
+from experiments.image_classifiers import (
+    COUNTS,
+    OfPixels,
+    forest,
+    linear,
+    neighbours,
+    perceptron,
+    svm,
+)
 from experiments.lab import Experiment, Record, RunContext
 from experiments.vit_recipes import SMOKE, accuracy
-from transformer_course.batches.images import scaled
 from transformer_course.checkpoints import checkpoint
-from transformer_course.data.images import ImageSet
 from transformer_course.fast.optimize import optimize
 from transformer_course.training.config import Experiment as Settings
 from transformer_course.training.config import changed_experiment
@@ -114,75 +120,13 @@ def plain_and_augmented(
     }
 
 
-# --- classifiers of scikit-learn ---------------------------------------------
-
-
-class OfPixels(NamedTuple):
-    """A classifier that reads pixels as a row of numbers."""
-
-    about: str
-    build: Callable[[Any, int], Any]
-    """From the value of its setting and a seed to an untrained classifier."""
-    values: tuple[Any, ...] = (None,)
-    """Of the one setting, to be chosen on dev."""
-
-    def measure(self, seed: int, context: RunContext) -> Record:
-        """Learn from the same images as the networks."""
-        settings = Training("", 0).settings(seed, context)
-        splits = prepare(settings).splits
-        train = splits.train.take(slice(settings.data.train_pairs))
-        dev, test = (
-            images.take(slice(context.limit(len(images), 20)))
-            for images in (splits.dev, splits.test)
-        )
-        found = []
-        for value in self.values:
-            model = self.build(value, seed).fit(*rows_of(train))
-            found.append((model.score(*rows_of(dev)), value, model))
-        best, value, model = max(found, key=lambda each: each[0])
-        return {
-            "chosen": value,
-            "dev": round(best, 4),
-            "test": round(model.score(*rows_of(test)), 4),
-        }
-
-
-def rows_of(images: ImageSet) -> tuple[Any, Any]:
-    """Pixels, a row for each image, and labels."""
-    return scaled(images.images).flatten(1).numpy(), images.labels.numpy()
-
-
-def linear(strength: float, seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=strength, max_iter=1000)
-
-
-def neighbours(count: int, seed: int) -> Any:
-    from sklearn.neighbors import KNeighborsClassifier
-
-    return KNeighborsClassifier(count)
-
-
-def forest(_: None, seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(random_state=seed)
-
-
-def svm(strength: float, seed: int) -> Any:
-    from sklearn.svm import SVC
-
-    return SVC(C=strength)
-
-
 # --- the experiment ----------------------------------------------------------
 
 VARIANTS = {
     **plain_and_augmented("cnn", "CNN", 600, preset="fashion-cnn"),
     **plain_and_augmented("mlp", "MLP", 2400, build=perceptron),
     **plain_and_augmented("vit", "ViT", 2400),
-    "1000/forest": OfPixels("random forest, 100 trees", forest),
+    "1000/forest": OfPixels("random forest, 100 trees", forest, (100,)),
     "pixels/linear": OfPixels(
         "logistic regression", linear, (0.001, 0.01, 0.1, 1)
     ),
@@ -190,11 +134,22 @@ VARIANTS = {
     "pixels/svm": OfPixels("SVM, RBF kernel", svm, (1, 10, 100)),
 }
 
+
+def measure(
+    way: OfPixels | Training, seed: int, context: RunContext
+) -> Record:
+    """A classifier of the networks' images, or a network."""
+    if isinstance(way, OfPixels):
+        few = Training("", 0).settings(seed, context)
+        return way.measure(few, seed, context)
+    return way.measure(seed, context)
+
+
 EXPERIMENT = Experiment(
     name="few-images",
     chapter="19_vision_transformer",
     variants=VARIANTS,
-    measure=lambda way, seed, context: way.measure(seed, context),
+    measure=measure,
     seeds=(0, 1, 2),
     seeds_of={"pixels": (0,)},
     settings=lambda: {

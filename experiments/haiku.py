@@ -238,21 +238,6 @@ def evaluate_lines(
     }
 
 
-def results(splits: Splits, weights: dict[str, dict], parameters: int) -> dict:
-    """The stored lines: the checkpoints beside the poet."""
-    shelf = Shelf(splits.train.tgt)
-    return {
-        "credit": CREDIT,
-        "parameters": parameters,
-        "pairs": {
-            part: len(getattr(splits, part))
-            for part in ("train", "dev", "test")
-        },
-        "poet": about(splits.dev.tgt, splits.dev.src, shelf),
-        "weights": weights,
-    }
-
-
 def store_haiku(output: Path, context: RunContext) -> Iterator[str]:
     """Let both checkpoints of a training write, and store what they wrote."""
     lines, found, arrays, labels = {}, {}, {}, []
@@ -270,12 +255,13 @@ def store_haiku(output: Path, context: RunContext) -> Iterator[str]:
         weights, pieces = maps(model, tokenizer, keywords, greedy)
         arrays |= {f"{name}-{i}": w for i, w in enumerate(weights)}
         labels += [{"map": f"{name}-{i}"} | p for i, p in enumerate(pieces)]
+    poet = about(splits.dev.tgt, splits.dev.src, Shelf(splits.train.tgt))
     usual = f"transformer-course train {output.name}"
     folder = store.save(
         output,
         output.name,
         COMMANDS.get(output.name, usual),
-        results(splits, found, sum(p.numel() for p in model.parameters())),
+        {"credit": CREDIT, "poet": poet, "weights": found},
         to=context.stored(output.name),
     )
     store.write_json(

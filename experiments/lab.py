@@ -96,10 +96,6 @@ class Job(ABC):
         return self.command
 
     @abstractmethod
-    def status(self, context: RunContext) -> list[str]:
-        """Lines that say what is stored."""
-
-    @abstractmethod
     def make(self, context: RunContext) -> None:
         """Make what is missing."""
 
@@ -117,9 +113,6 @@ class Experiment(Job):
 
     Variants whose names begin with the same ``GROUP/`` form a group, which
     can be chosen and read by that name.
-
-    Raises:
-        ConfigError: seeds that are missing or repeated, or no variant.
     """
 
     name: str
@@ -139,20 +132,7 @@ class Experiment(Job):
     """Variants that are made when none is chosen; all when empty."""
     smoke_variants: tuple[str, ...] = ()
     """Variants of the smoke test; the default ones when empty."""
-
-    def __post_init__(self):
-        if not self.variants:
-            raise ConfigError(f"the experiment {self.name} has no variant.")
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise ConfigError(
-                f"the seeds of {self.name} are {self.seeds}: give one or "
-                "more, all different."
-            )
-
-    @property
-    def takes(self) -> tuple[str, ...]:
-        """Variants; seeds if there are several."""
-        return ("only", "seeds") if len(self.seeds) > 1 else ("only",)
+    takes: tuple[str, ...] = ("only", "seeds")
 
     def cells(self, context: RunContext) -> list[Cell]:
         """The chosen cells, seed by seed, so that all variants advance alike.
@@ -195,15 +175,6 @@ class Experiment(Job):
             for record in found
         }
         return [cell for cell in self.cells(context) if cell not in stored]
-
-    def status(self, context: RunContext) -> list[str]:
-        """A line for each cell: whether it is stored."""
-        missing = self.missing(context)
-        return [
-            f"{'missing' if cell in missing else 'stored':8} "
-            f"{cell.variant}, seed {cell.seed}"
-            for cell in self.cells(context)
-        ]
 
     def make(self, context: RunContext) -> None:
         """Measure what is missing, and store each record as it is made.
@@ -254,8 +225,6 @@ class Analysis(Job):
     adds_to: tuple[str, ...] = ()
     """As in Job; it makes none of its own then."""
     takes: tuple[str, ...] = ("inputs",)
-    exact: bool = False
-    """Whether it reads as many trainings as ``inputs`` has, in that order."""
 
     @property
     def command(self) -> str:
@@ -272,33 +241,18 @@ class Analysis(Job):
             return f"{super().command} {training}"
         return self.command
 
-    def status(self, context: RunContext) -> list[str]:
-        """A line for each training that it reads."""
-        return [f"reads    {path}" for path in self._given(context)]
-
     def make(self, context: RunContext) -> None:
         """Read the trainings, and store the results.
 
         Raises:
-            ConfigError: more or fewer trainings than it reads.
             CourseError: an error of ``analyse``.
         """
-        inputs = self._given(context)
+        inputs = context.inputs or tuple(map(Path, self.inputs))
         if context.smoke:
             inputs = tuple(self.smoke_inputs(context.outputs))
         context = dataclasses.replace(context, inputs=inputs)
         for line in self.analyse(context) or ():
             context.log(f"{self.name}: {line}")
-
-    def _given(self, context: RunContext) -> tuple[Path, ...]:
-        """The trainings that are to be read."""
-        given = context.inputs or tuple(map(Path, self.inputs))
-        if self.exact and len(given) != len(self.inputs):
-            raise ConfigError(
-                f"{self.name} was given {len(given)} trainings: expected "
-                f"{len(self.inputs)}, as {' '.join(self.inputs)}."
-            )
-        return given
 
 
 def made_of(name: str, context: RunContext) -> Record:

@@ -9,7 +9,6 @@ translated again.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from experiments import store
@@ -21,108 +20,69 @@ from experiments.lab import (
     splits_for,
     tiny_run,
 )
-from experiments.translations import CREDIT
+from experiments.translations import CREDIT, written
 from transformer_course.data import more_pairs, own_text
-from transformer_course.data.text import ParallelText, read_lines
+from transformer_course.data.text import ParallelText
 from transformer_course.decoding.search import DEFAULT_ALPHA
-from transformer_course.decoding.translate import translate
-from transformer_course.errors import ConfigError
 from transformer_course.evaluation.bleu import corpus_bleu
 from transformer_course.inference.model import TrainedModel
 
 BEAM_SIZE = 5
-AT_A_TIME = 1000
-"""Sentences that are translated and then written down."""
 SAMPLES = 5
 """Translations, other than those that people wrote, that are stored."""
 
 
-@dataclass(frozen=True)
-class Written:
-    """Pairs that one model makes of one side of the training text."""
-
-    model: TrainedModel
-    text: ParallelText
-    """Pairs of the training part, in the model's direction."""
-    path: Path
-    """The file of its translations."""
-
-    def lines(self) -> list[str]:
-        """All translations; those that are missing are made."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        done = read_lines(self.path) if self.path.exists() else []
-        alpha = self.model.details.get("alpha", DEFAULT_ALPHA)
-        sides = self.model.model, self.model.tokenizer
-        for start in range(len(done), len(self.text), AT_A_TIME):
-            sources = self.text.src[start : start + AT_A_TIME]
-            made = translate(*sides, sources, BEAM_SIZE, alpha)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in made)
-            done += made
-        return done
-
-    def about(self, lines: list[str]) -> Record:
-        """Similarity to the sentences that people wrote."""
-        others = [
-            {"src": src, "tgt": tgt, "out": made}
-            for (src, tgt), made in zip(self.text, lines, strict=True)
-            if made != tgt
-        ]
-        return {
-            "model": str(self.model.path),
+def made_by(
+    loaded: TrainedModel, folder: Path, context: RunContext
+) -> tuple[ParallelText, list[str], Record]:
+    """The training part in a model's direction, and what it makes of it; with
+    how like that is to the sentences that people wrote."""
+    details = loaded.details
+    text = splits_for(details, context).train
+    alpha = details.get("alpha", DEFAULT_ALPHA)
+    path = folder / f"written.{details['tgt']}"
+    sides = loaded.model, loaded.tokenizer
+    lines = written(*sides, text.src, path, BEAM_SIZE, alpha)
+    others = [
+        {"src": src, "tgt": tgt, "out": made}
+        for (src, tgt), made in zip(text, lines, strict=True)
+        if made != tgt
+    ]
+    return (
+        text,
+        lines,
+        {
+            "model": str(loaded.path),
             "pairs": len(lines),
             "same": len(lines) - len(others),
-            "bleu": round(corpus_bleu(lines, self.text.tgt).value, 2),
+            "bleu": round(corpus_bleu(lines, text.tgt).value, 2),
             "samples": others[:SAMPLES],
-        }
-
-
-def written(path: Path, outputs: Path, context: RunContext) -> Written:
-    """A model, and its half of the work."""
-    model = TrainedModel.load(path, "cpu")
-    text = splits_for(model.details, context).train
-    return Written(model, text, outputs / f"written.{model.details['tgt']}")
-
-
-def check_opposite(there: Written, back: Written) -> None:
-    """Raise a ConfigError unless one model translates what the other wrote."""
-    mine, theirs = (
-        [one.model.details[key] for key in ("corpus", *way)]
-        for one, way in ((there, ("src", "tgt")), (back, ("tgt", "src")))
+        },
     )
-    if mine != theirs:
-        raise ConfigError(
-            f"{there.model.path} and {back.model.path} do not translate one "
-            "corpus in opposite directions: give two that do, the one that "
-            "translates as the training shall first."
-        )
 
 
 def analyse(context: RunContext) -> Iterator[str]:
     """Translate, write the pairs, and store what they are like."""
-    if len(context.inputs) != 2:
-        raise ConfigError(
-            f"more-pairs was given {len(context.inputs)} models: expected "
-            "two, of opposite directions."
-        )
     outputs = context.outputs / "more-pairs"
-    there, back = (written(path, outputs, context) for path in context.inputs)
-    check_opposite(there, back)
-    forward, backward = there.lines(), back.lines()
+    models = [TrainedModel.load(path, "cpu") for path in context.inputs]
+    details = models[0].details
+    (text, forward, there), (other, backward, back) = (
+        made_by(model, outputs, context) for model in models
+    )
     sides = {
-        there.model.details["src"]: [*there.text.src, *backward],
-        there.model.details["tgt"]: [*forward, *back.text.src],
+        details["src"]: [*text.src, *backward],
+        details["tgt"]: [*forward, *other.src],
     }
     paths = [outputs / f"more.{language}" for language in sides]
     for path, lines in zip(paths, sides.values(), strict=True):
         store.write_file(path, "".join(f"{line}\n" for line in lines))
-    splits = splits_for(there.model.details, context)
+    splits = splits_for(details, context)
     learned = more_pairs.added(splits, tuple(map(str, paths)))
     found = {
         "beam": BEAM_SIZE,
         "new": len(learned.train) - len(splits.train),
-        "forward": there.about(forward),
-        "backward": back.about(backward),
+        "forward": there,
+        "backward": back,
         "sha256": own_text.digests(list(map(str, paths))),
         "credit": CREDIT,
     }

@@ -203,12 +203,10 @@ def measure(training: Training, seed: int, context: RunContext) -> Record:
     )
     nll = [means["nll"] for means in curve.steps]
     parts = [nll[i : i + TOGETHER] for i in range(0, len(nll), TOGETHER)]
-    stopped = curve.stopped and curve.stopped.partition(":")[0]
     return {
         "nll": [round(sum(part) / len(part), 3) for part in parts],
         **inspect(curve.end),
         **({"looks": curve.inspections} if watched else {}),
-        "stopped": stopped,
     }
 
 

@@ -8,10 +8,10 @@ all that was begun is done.
 
 *profile*: a training step of the model of ``faster``: the shares of its kinds
 of operations, how many operations it starts, and what starting one takes.
-*roofline*: the most products and bytes in a second, and a product with one
-token and with many. *padding*: sentences at random, or of like lengths.
-*rows*: tokens a second of a training step, by the rows of its batch. *bits*:
-a training step under autocast, and products with 32, 16 and 8 bits.
+*roofline*: the most products and bytes in a second. *padding*: sentences at
+random, or of like lengths. *rows*: tokens a second of a training step, by the
+rows of its batch. *bits*: a training step under autocast, and products with
+32, 16 and 8 bits.
 *guesses*: ``en-ja`` with four guesses of ``en-ja-draft`` before each call.
 *writing*: a decoder of SmolLM2's sizes behind 256 positions, without and with
 a cache, for one text or several. *compiled*: a token of one text with a cache
@@ -210,7 +210,7 @@ def rows(on: On) -> Record:
 
 @torch.inference_mode()
 def roofline(on: On) -> Record:
-    """The most bytes and products in a second, and where products lie."""
+    """The most bytes and products in a second."""
     numbers, side = on.of(NUMBERS), on.of(SIDE)
     x, y, z = torch.zeros(3, numbers, device=on.device).unbind()
     ways = (  # and how many numbers each reads and writes
@@ -224,15 +224,7 @@ def roofline(on: On) -> Record:
     for name, kind in (("32 bits", torch.float32), ("bf16", torch.bfloat16)):
         a = torch.randn(side, side, device=on.device).to(kind)
         products[name] = on.rate(2 * side**3, partial(torch.matmul, a, a))
-    weight = torch.ones(on.context.limit(ROWS, 64), COLUMNS, device=on.device)
-    places = {}
-    for tokens in (1, 256):
-        x = torch.ones(tokens, COLUMNS, device=on.device)
-        flops = 2 * tokens * weight.numel()
-        bytes_ = weight.nbytes + x.nbytes + 4 * tokens * len(weight)
-        rate = on.rate(flops, partial(F.linear, x, weight))
-        places[f"{tokens} × matrix"] = [flops / bytes_, rate]
-    return {"bytes": moved, "products": products, "places": places}
+    return {"bytes": moved, "products": products}
 
 
 def bits(on: On) -> Record:
@@ -270,7 +262,7 @@ def products_of(on: On) -> Record:
 
 @torch.inference_mode()
 def guesses(on: On) -> Record:
-    """Times as fast as greedy search, and the share of guesses kept."""
+    """Times as fast as greedy search."""
     large, small = load_shipped("en-ja"), load_shipped("en-ja-draft")
     model, draft = large.model.to(on.device), small.model.to(on.device)
     found = {}
@@ -290,13 +282,7 @@ def guesses(on: On) -> Record:
                 for src in sources
             ]
 
-        written = guessed()
-        kept = sum(one.accepted for one in written)
-        found[name] = {
-            "gain": round(on.took(greedy) / on.took(guessed), 3),
-            "kept": round(kept / sum(one.drafted for one in written), 3),
-            "same": [one.ids for one in written] == greedy(),
-        }
+        found[name] = {"gain": round(on.took(greedy) / on.took(guessed), 3)}
     return found
 
 
@@ -334,20 +320,16 @@ def writing(on: On) -> Record:
 def compiled(on: On) -> Record:
     """Tokens a second of one text, with a cache whose shape stays."""
     at = torch.tensor([CONTEXT], device=on.device)
-    found, ways = {}, {}
+    ways = {}
     for way in ("static", "compiled"):
         model, asked, newest = decoder_of(on, way)
         with on.device:
             writer = static_writer(model, asked)
         ways[way] = partial(writer, newest, at)
-    found["operations"] = started(ways["static"])
-    before = time.perf_counter()
     ways["compiled"]()
-    finish(on.device)
-    found["seconds to compile"] = round(time.perf_counter() - before, 1)
     if on.device.type == "cuda":
         ways |= {f"{w}, recorded": recorded(way) for w, way in ways.items()}
-    return found | {name: on.rate(1, way) for name, way in ways.items()}
+    return {name: on.rate(1, way) for name, way in ways.items()}
 
 
 def recorded(work: Callable[[], object]) -> Callable[[], None]:

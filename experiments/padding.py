@@ -182,9 +182,8 @@ def describe_buckets(batches: BucketedBatches) -> Record:
 
 def shares_of(corpus: str, context: RunContext) -> Record:
     """Every way on one corpus."""
-    experiment = PRESETS[CORPORA[corpus]]
     lengths = lengths_of(corpus, context)
-    budget = experiment.data.token_budget
+    budget = PRESETS[CORPORA[corpus]].data.token_budget
     ways = {
         name: describe_cut(lengths, make(lengths, budget))
         for name, make in WAYS.items()
@@ -193,12 +192,7 @@ def shares_of(corpus: str, context: RunContext) -> Record:
     for most in SHAPES:
         buckets = BucketedBatches(pairs, budget, max_shapes=most)
         ways[f"buckets, {most}"] = describe_buckets(buckets)
-    return {
-        "pairs": len(lengths),
-        "token_budget": budget,
-        "max_length": experiment.model.max_length,
-        "ways": ways,
-    }
+    return {"ways": ways}
 
 
 # --- time --------------------------------------------------------------------

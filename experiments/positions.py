@@ -10,6 +10,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import fmean
 
 import torch
 import torch.nn.functional as F
@@ -244,7 +245,7 @@ def train_letters(variant: Letters, seed: int, context: RunContext) -> Record:
         if weight.dim() > 1:
             nn.init.xavier_uniform_(weight)
     optimizer = torch.optim.Adam(model.parameters())
-    steps, losses = variant.longer * LETTERS["steps"], []
+    steps = variant.longer * LETTERS["steps"]
     for step in range(context.limit(steps)):
         up, left = (step + 1) / LETTERS["warmup"], 1 - step / steps
         optimizer.param_groups[0]["lr"] = LETTERS["rate"] * min(up, 1) * left
@@ -255,8 +256,7 @@ def train_letters(variant: Letters, seed: int, context: RunContext) -> Record:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        losses.append(round(loss.item(), 3))
-    return {"loss": losses[19::20], **evaluate_letters(model)}
+    return evaluate_letters(model)
 
 
 def draw(low: int, high: int, generator: torch.Generator) -> int:
@@ -301,14 +301,9 @@ def evaluate_letters(model: Reader) -> dict:
     shifted = {s: right(longest, s) for s in LETTERS["shifts"]}
     return {
         "by_length": {n: right(n) for n in lengths},
-        "by_shift": {s: round(mean(x), 3) for s, x in shifted.items()},
+        "by_shift": {s: round(fmean(x), 3) for s, x in shifted.items()},
         "errors": errors(LETTERS["errors_at"]),
     }
-
-
-def mean(values: list[float]) -> float:
-    """Their mean."""
-    return sum(values) / len(values)
 
 
 # --- sentences: short ones learned, long ones asked --------------------------
@@ -431,12 +426,9 @@ def train_sentences(
     training: Training, seed: int, context: RunContext
 ) -> Record:
     """One training, and how well it translates short and long sentences."""
-    curve = follow(training, seed, context, steps=SENTENCES["steps"])
-    prepared = curve.end.prepared
-    return {
-        "loss": curve.rounded("nll")[19::20],
-        **evaluate_sentences(prepared.model, prepared.tokenizer, context),
-    }
+    steps = SENTENCES["steps"]
+    prepared = follow(training, seed, context, steps=steps).end.prepared
+    return evaluate_sentences(prepared.model, prepared.tokenizer, context)
 
 
 def evaluate_sentences(
@@ -465,14 +457,12 @@ def evaluate_sentences(
 def translation_scores(
     model: Transformer, tokenizer: Tokenizer, text: ParallelText
 ) -> dict:
-    """BLEU, share of translations without a fault, and their lengths."""
+    """BLEU, and the share of translations without a fault."""
     written = translate(model, tokenizer, text.src)
     same = [w == t for w, t in zip(written, text.tgt, strict=True)]
-    words = [sum(len(x.split()) for x in side) for side in (written, text.tgt)]
     return {
         "bleu": round(corpus_bleu(written, text.tgt).value, 2),
-        "exact": round(mean(same), 4),
-        "length_ratio": round(words[0] / words[1], 3),
+        "exact": round(fmean(same), 4),
         "samples": [
             list(x) for x in zip(text.src, text.tgt, written, strict=True)
         ][:3],
@@ -486,10 +476,9 @@ def measure(
     variant: Letters | Training, seed: int, context: RunContext
 ) -> Record:
     """One training of either task."""
-    letters = isinstance(variant, Letters)
-    return (train_letters if letters else train_sentences)(
-        variant, seed, context
-    )
+    if isinstance(variant, Letters):
+        return train_letters(variant, seed, context)
+    return train_sentences(variant, seed, context)
 
 
 def settings() -> Record:

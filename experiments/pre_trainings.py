@@ -3,7 +3,7 @@
 Held-out works are judged as in training: so many words are hidden, and pairs
 are drawn, always the same. Of a model that learned whether B follows A, the
 answers are counted by kind of pair: B follows, is of another work, is from
-elsewhere in the same work. ``pieces`` is what one epoch reads.
+elsewhere in the same work.
 """
 
 from collections import Counter
@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from experiments.lab import (
     Analysis,
@@ -59,25 +58,6 @@ def text_for(context: RunContext) -> WorkSplits:
     return WorkSplits(small, small, small)
 
 
-@torch.inference_mode()
-def answered(
-    model: nn.Module, batches: list[MaskedBatch]
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of each chosen word: its nll, what was guessed, what is right, and what
-    the model read there."""
-    parts = []
-    with eval_mode(model):
-        for batch in batches:
-            logits, _ = model(batch.ids, batch.segments, batch.chosen)
-            right, shown = batch.words[batch.chosen], batch.ids[batch.chosen]
-            nll = F.cross_entropy(logits, right, reduction="none")
-            parts.append((nll, logits.argmax(dim=-1), right, shown))
-    nll, guessed, right, shown = (
-        torch.cat(column) for column in zip(*parts, strict=True)
-    )
-    return nll, guessed, right, shown
-
-
 def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
     """Scores of held-out works, rounded."""
     task = PreTraining()
@@ -97,13 +77,18 @@ def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:
     return found
 
 
+@torch.inference_mode()
 def right_at_mask(
     model: nn.Module, batches: list[MaskedBatch], mask_id: int
 ) -> float:
     """Share of the pieces behind [MASK] that are guessed rightly."""
-    _, guessed, right, shown = answered(model, batches)
-    hits = (guessed == right)[shown == mask_id]
-    return round(hits.float().mean().item(), 4)
+    hits = []
+    with eval_mode(model):
+        for batch in batches:
+            logits, _ = model(batch.ids, batch.segments, batch.chosen)
+            right, shown = batch.words[batch.chosen], batch.ids[batch.chosen]
+            hits.append((logits.argmax(dim=-1) == right)[shown == mask_id])
+    return round(torch.cat(hits).float().mean().item(), 4)
 
 
 def results(output: Path, context: RunContext) -> tuple[Record, None]:
@@ -122,11 +107,6 @@ def results(output: Path, context: RunContext) -> tuple[Record, None]:
     return {
         "credit": CREDIT,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "pieces": sum(
-            len(tokenizer.encode(line))
-            for w in splits.train
-            for line in w.sentences
-        ),
         "dev": scores(model, tokenizer, splits.dev),
         "test": scores(model, tokenizer, splits.test),
         "filled": filled,

@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.classifiers import rounded
-from experiments.few_images import linear
+from experiments.image_classifiers import linear
 from experiments.lab import Experiment, Record, RunContext
 from experiments.small_images import FOLDS, Simple, pictograms, split
 from transformer_course import files

@@ -151,9 +151,7 @@ def likelier_but_short(
             "src": dev.src[i],
             "tgt": dev.tgt[i],
             "greedy": two.text,
-            "greedy_log_prob": round(two.log_prob, 3),
             "beam": one.text,
-            "beam_log_prob": round(one.log_prob, 3),
         }
         for i, (one, two) in enumerate(zip(best, greedy, strict=True))
         if one.log_prob > two.log_prob + LIKELIER

@@ -26,6 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from scipy.stats import binomtest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from experiments import store
 from experiments.lab import (
@@ -132,16 +137,12 @@ def states_of(
     return torch.stack(found).double().numpy()  # equal ones have equal means
 
 
-def counts_of(texts: list[str], word: str, known: list[str]) -> np.ndarray:
-    """How often each known word stands in a text; the word itself does not
-    count."""
-    number = {one: i for i, one in enumerate(known)}
-    counts = np.zeros((len(texts), len(known)))
-    for row, text in zip(counts, texts, strict=True):
-        for one in text.split():
-            if one != word and one in number:
-                row[number[one]] += 1
-    return counts
+def counts_of(texts: list[str], known: list[str]) -> np.ndarray:
+    """How often each known word stands in a text."""
+    words = CountVectorizer(
+        vocabulary=known, token_pattern=r"\S+", lowercase=False, dtype=float
+    )
+    return words.transform(texts).toarray()
 
 
 # --- answers -----------------------------------------------------------------
@@ -157,17 +158,11 @@ def nearest_mean(learn: np.ndarray, labels, ask: np.ndarray) -> np.ndarray:
 
 def regression(learn: np.ndarray, labels, ask: np.ndarray) -> np.ndarray:
     """By logistic regression."""
-    from sklearn.linear_model import LogisticRegression
-
     return LogisticRegression(max_iter=1000).fit(learn, labels).predict(ask)
 
 
 def scaled_regression(learn: np.ndarray, labels, ask: np.ndarray):
     """The same on vectors whose components have one scale."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     model = LogisticRegression(C=0.1, max_iter=1000)
     scaled = make_pipeline(StandardScaler(), model)
     return scaled.fit(learn, labels).predict(ask)
@@ -189,8 +184,6 @@ def left_out(answer: Answer, vectors: np.ndarray, labels) -> np.ndarray:
 
 def share(right: np.ndarray) -> Record:
     """How many are right, with Wilson's interval of 95 %."""
-    from scipy.stats import binomtest
-
     if not len(right):
         return {"right": 0, "of": 0}
     count = int(right.sum())
@@ -261,10 +254,7 @@ class Asked(NamedTuple):
         """Counts of the other words of each kind's sentences."""
         words = {one for text in self.texts("train") for one in text.split()}
         known = sorted(words - {self.word})
-        return {
-            kind: counts_of(self.texts(kind), self.word, known)
-            for kind in self.uses
-        }
+        return {kind: counts_of(self.texts(kind), known) for kind in self.uses}
 
 
 def with_first_weights(model: Transformer) -> Transformer:

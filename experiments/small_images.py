@@ -21,7 +21,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from experiments.few_images import forest, linear, neighbours, rows_of, svm
+from experiments.image_classifiers import (
+    forest,
+    linear,
+    neighbours,
+    rows_of,
+    svm,
+)
 from experiments.lab import Experiment, Record, RunContext
 from transformer_course import files
 from transformer_course.batches.images import ImageBatches, scaled
@@ -246,7 +252,7 @@ class Simple(NamedTuple):
 
     build: Callable[[Any, int], Any]
     """From the value of its setting and a seed to an untrained classifier."""
-    values: tuple[Any, ...] = (None,)
+    values: tuple[Any, ...]
     read: Callable[[ImageSet], np.ndarray] = pixels_of
 
     def guesses(
@@ -256,11 +262,10 @@ class Simple(NamedTuple):
         x, y = self.read(known), known.labels.numpy()
         some = len(y) * 4 // 5  # learns, and the rest chooses
         best = max(
-            self.values if len(self.values) > 1 else (),
+            self.values,
             key=lambda value: (
                 self.build(value, seed).fit(x[:some], y[:some])
             ).score(x[some:], y[some:]),
-            default=self.values[0],
         )
         model = self.build(best, seed).fit(x, y)
         return torch.from_numpy(model.predict(self.read(asked)))
@@ -271,7 +276,7 @@ class Simple(NamedTuple):
 SIMPLE = {
     "logistic": Simple(linear, (0.001, 0.01, 0.1, 1)),
     "neighbours": Simple(neighbours, (1, 3, 5, 9)),
-    "forest": Simple(forest),
+    "forest": Simple(forest, (100,)),
     "svm": Simple(svm, (1, 10, 100)),
 }
 WAYS: dict[str, Network | Simple] = {

@@ -125,6 +125,5 @@ EXPERIMENT = Analysis(
     chapter="16_soseki",
     analyse=analyse,
     inputs=("outputs/soseki-lm",),
-    exact=True,
     smoke_inputs=lambda scratch: [tiny_run(scratch, "lm", "grammar-lm")],
 )

@@ -6,7 +6,6 @@ the SentencePiece models are stored beside the counts. About four minutes.
 
 import functools
 import io
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -212,7 +211,6 @@ def about_text(context: RunContext) -> Record:
             "sentences": len(held_out),
             "characters": sum(map(len, held_out)),
         },
-        "learned_from": {"sentences": len(lines), "characters": characters},
         "checked": known_only(held_out, set("".join(lines)))[:CHECKED],
         "growth": {
             "characters": growth(lines, characters),
@@ -254,11 +252,9 @@ def measure(
     context,
 ) -> Record:
     """Learn to cut the text, and count."""
-    started = time.perf_counter()
     segmenter = make(context)
-    seconds = round(time.perf_counter() - started, 1)
     counts = count(segmenter, read_text(context.smoke)[1])
-    entry = {"about": about, "seconds_to_learn": seconds, **counts}
+    entry = {"about": about, **counts}
     if isinstance(segmenter, Learned):
         entry["pieces_by_length"] = by_length(segmenter)
     if name in KEPT_MODELS:

@@ -2,7 +2,6 @@
 
 import datetime
 import multiprocessing
-import os
 import resource
 import sys
 import time
@@ -11,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
 from transformer_course.errors import CourseError
@@ -63,9 +63,8 @@ def run_in_subprocess(work: Callable[..., Any], *arguments: Any) -> Any:
     is nobody else's. The process is a copy of one that has imported the
     function's module and done nothing, where the system can copy.
     """
-    start = "spawn"
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        start = "forkserver"
+    ways = multiprocessing.get_all_start_methods()
+    start = "forkserver" if "forkserver" in ways else "spawn"
     context = multiprocessing.get_context(start)
     context.set_forkserver_preload([work.__module__])
     with ProcessPoolExecutor(1, mp_context=context) as process:
@@ -105,25 +104,8 @@ def undisturbed(smoke: bool = False) -> dict[str, Any]:
 
 
 def busy() -> float:
-    """Cores that are busy while this process waits for a moment.
-
-    On Linux; elsewhere the load average, which also counts what this process
-    has just done.
-    """
-    stat = Path("/proc/stat")
-
-    def used() -> tuple[int, int]:
-        first = stat.read_text("utf-8").partition("\n")[0]
-        user, nice, system, idle, waiting, *rest = map(int, first.split()[1:])
-        spent = user + nice + system + sum(rest[:3])
-        return spent, spent + idle + waiting
-
-    if not stat.is_file():
-        return os.getloadavg()[0]
-    (before, start) = used()
-    time.sleep(0.15)
-    (after, end) = used()
-    return (os.cpu_count() or 1) * (after - before) / max(1, end - start)
+    """Cores that are busy while this process waits for a moment."""
+    return psutil.cpu_count() * psutil.cpu_percent(0.15) / 100
 
 
 def processor() -> str:

@@ -86,8 +86,6 @@ def analyse(context: RunContext) -> Iterator[str]:
     places = range(0, len(dev), EVERY)[: context.limit(len(dev))]
     text = dev.take(places)
     systems, written = translations.decoded_by_all(context, text)
-    for about in systems.values():
-        del about["settings"]  # they stand in results/NAME/run.json
     samples = [
         {
             "place": place,

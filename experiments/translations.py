@@ -26,7 +26,12 @@ from experiments.lab import (
 from transformer_course.checkpoints import checkpoint
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.plain import from_plain
-from transformer_course.data.text import ParallelText, Splits, unseen
+from transformer_course.data.text import (
+    ParallelText,
+    Splits,
+    read_lines,
+    unseen,
+)
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.translate import translate
 from transformer_course.evaluation.bleu import (
@@ -37,6 +42,8 @@ from transformer_course.evaluation.bleu import (
 from transformer_course.training.run.folder import RunFolder
 
 SAMPLES = 12
+AT_A_TIME = 1000
+"""Sentences that are translated and then written down."""
 BEAMS = (1, 5)
 ALPHAS = (0.6, 1.0, 1.4, 1.8)
 CREDIT = "Sentences: Tanaka Corpus / Tatoeba (CC BY 2.0 FR), as cut up in "
@@ -243,29 +250,50 @@ def smoke_inputs(scratch: Path) -> list[Path]:
     return [output]
 
 
+def written(
+    model, tokenizer: Tokenizer, src: list[str], path: Path, *how
+) -> list[str]:
+    """Translations, which a file keeps; those that are missing are made.
+
+    Args:
+        model: anything that can be searched.
+        tokenizer: its own.
+        src: sentences.
+        path: of the file.
+        how: size and length penalty of the beam, if there is any.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = read_lines(path) if path.exists() else []
+    for start in range(len(done), len(src), AT_A_TIME):
+        some = src[start : start + AT_A_TIME]
+        made = translate(model, tokenizer, some, *how)
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in made)
+        done += made
+    return done
+
+
 def decoded(
     output: Path, context: RunContext, text: ParallelText
 ) -> tuple[Record, list[str]]:
-    """Settings of a training's beam, and its translations.
+    """A training's weights and beam, and its translations.
 
     The best epoch's weights or, where there is one, the average.
     """
     path = context.stored(output.name) / "run.json"
-    stored = store.read_json(path)
-    rows = stored["results"]["rows"]
+    rows = store.read_json(path)["results"]["rows"]
     row = next(r for r in reversed(rows) if r["beam"] == BEAMS[-1])
     loaded = checkpoint.load(output / "checkpoints" / row["weights"])
     written = translate(
         loaded.model, loaded.tokenizer, text.src, row["beam"], row["alpha"]
     )
-    about = {key: row[key] for key in ("weights", "beam", "alpha")}
-    return about | {"settings": stored["settings"]}, written
+    return {key: row[key] for key in ("weights", "beam", "alpha")}, written
 
 
 def decoded_by_all(
     context: RunContext, text: ParallelText
 ) -> tuple[dict[str, Record], dict[str, list[str]]]:
-    """Settings and translations of each given training, by its name."""
+    """Beams and translations of each given training, by its name."""
     found = {
         output.name: decoded(output, context, text)
         for output in context.inputs

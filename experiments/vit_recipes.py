@@ -123,10 +123,8 @@ SHORT = {
     "train.epochs": 5,
     "train.schedule": "inverse_sqrt",
 }
-DROPPED = {"model.dropout": 0.0}
-COSINE = DROPPED | {"train.schedule": "cosine"}
+COSINE = {"model.dropout": 0.0, "train.schedule": "cosine"}
 LONG = {"train.epochs": 25}
-SMALL_PATCHES = COSINE | {"model.patch_size": 4}
 
 
 def short(about: str, rate: float, **changes: Any) -> Training:
@@ -136,19 +134,15 @@ def short(about: str, rate: float, **changes: Any) -> Training:
 
 VARIANTS = {
     "before": short("1e-3, dropout", 1e-3),
-    "rate-3e-3": short("3e-3, dropout", 3e-3),
-    "no-dropout": short("3e-3", 3e-3, **DROPPED),
     "cosine": short("3e-3, cosine", 3e-3, **COSINE),
     "rate-6e-3": short("6e-3, cosine", 6e-3, **COSINE),
     "shift-1": short(
         "3e-3, cosine, shifts of 1", 3e-3, **COSINE, **{"data.shift": 1}
     ),
-    "patch-4": short("3e-3, cosine, patches of 4", 3e-3, **SMALL_PATCHES),
     "patch-4-once": short(
         "3e-3, patches of 4, 1 epoch",
         3e-3,
-        **SMALL_PATCHES,
-        **{"train.epochs": 1},
+        **COSINE | {"model.patch_size": 4, "train.epochs": 1},
     ),
     "long-dropout": short(
         "3e-3, cosine, dropout, 25 epochs",
@@ -171,14 +165,5 @@ EXPERIMENT = Experiment(
         name: {"about": one.about, "changes": dict(one.changes)}
         for name, one in VARIANTS.items()
     },
-    default_variants=(
-        "before",
-        "cosine",
-        "rate-6e-3",
-        "shift-1",
-        "patch-4-once",
-        "long-dropout",
-        "long-shift",
-    ),
     smoke_variants=("before",),
 )

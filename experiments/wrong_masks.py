@@ -16,7 +16,6 @@ from experiments.failures import at_one_length, inspect
 from experiments.lab import Record
 from experiments.translators import (
     TRANSLATED,
-    Build,
     Snapshot,
     Training,
     causal_of,
@@ -61,18 +60,10 @@ class HiddenAfterSoftmax(MultiHeadAttention):
         return (scores.softmax(dim=-1) * mask) @ value
 
 
-class ZeroedBeforeSoftmax(MultiHeadAttention):
-    """Hidden scores are multiplied by 0."""
-
-    def attend(self, query, key, value, mask):
-        """The heads' outputs; what is hidden still has a weight."""
-        scores = dot_score(query, key) / math.sqrt(query.size(-1))
-        return (scores * mask).softmax(dim=-1) @ value
-
-
-def attending_by(kind: type[MultiHeadAttention]) -> Build:
-    """Build a model whose attentions are of this class."""
-    return with_parts(MultiHeadAttention, lambda c: kind(c.d_model, c.n_heads))
+AFTER_SOFTMAX = with_parts(
+    MultiHeadAttention, lambda c: HiddenAfterSoftmax(c.d_model, c.n_heads)
+)
+"""Builds a model whose attentions are of this class."""
 
 
 VARIANTS = {
@@ -90,11 +81,7 @@ VARIANTS = {
     ),
     "after-softmax": Training(
         "masks multiplied after the softmax",
-        build=attending_by(HiddenAfterSoftmax),
-    ),
-    "zeroed-scores": Training(
-        "masks multiplied before the softmax",
-        build=attending_by(ZeroedBeforeSoftmax),
+        build=AFTER_SOFTMAX,
     ),
 }
 

@@ -86,11 +86,8 @@ def test_each_change_changes_what_comes_out(name):
 @pytest.mark.parametrize(
     "changes", [{}, PLAIN, CHANGES, {"position": "alibi"}]
 )
-def test_a_cache_gives_the_same_logits_so_later_ones_do_not_matter(changes):
-    model = tiny_modern(**changes)
-    ids, cache = random_ids(2, 9), model.new_cache()
-    parts = [model.decode(ids[:, i : i + 3], cache) for i in (0, 3, 6)]
-    close(torch.cat(parts, dim=1), model(ids))
+def test_later_tokens_do_not_matter(changes):
+    model, ids = tiny_modern(**changes), random_ids(2, 9)
     later = ids.clone()
     later[:, 5:] = random_ids(2, 4, seed=7)
     close(model(later)[:, :5], model(ids)[:, :5])

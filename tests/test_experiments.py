@@ -175,12 +175,6 @@ def test_other_than_default_variants_are_made_when_they_are_named(tmp_path):
     assert one.cells(RunContext(tmp_path, ("two",))) == [("two/c", 0)]
 
 
-@pytest.mark.parametrize("wrong", [{"seeds": (0, 0)}, {"variants": {}}])
-def test_an_experiment_has_variants_and_different_seeds(wrong):
-    with pytest.raises(ConfigError, match="counted"):
-        counted(**wrong)
-
-
 def test_command_and_settings_are_stored_beside_the_records(tmp_path):
     one, _ = counted(settings=lambda: {"steps": 3})
     one.make(quiet(tmp_path))
@@ -216,24 +210,14 @@ def test_an_experiment_is_named_as_its_module():
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("heads outputs/x --list", "does not take outputs/x"),
-        ("enja-heads --seeds 1 --list", "does not take --seeds 1"),
-        ("enja-heads a --list", "given 1 trainings: expected 2"),
-        ("table-3 --seeds 7 --list", "with the seed 7"),
-        ("heads --smoke --list", "does not take --list"),
-        ("--only base", "does not take --only base"),
-        ("--index --smoke", "does not take --smoke"),
+        ("heads outputs/x", "does not take inputs"),
+        ("enja-heads --seeds 1", "does not take seeds"),
+        ("table-3 --seeds 7", "with the seed 7"),
     ],
 )
 def test_what_would_not_be_looked_at_is_refused(typed, told):
     with pytest.raises(SystemExit, match=rf"\Aerror: .*{told}.*\Z"):
         command(typed.split())
-
-
-def test_what_is_there_of_the_chosen_variants_is_listed(capsys):
-    command("table-3 --only base --list".split())
-    listed = capsys.readouterr().out.splitlines()
-    assert listed == [f"stored   base, seed {seed}" for seed in range(3)]
 
 
 def test_ctrl_c_is_one_line(monkeypatch):
@@ -255,7 +239,7 @@ def test_a_reader_of_the_list_may_leave(monkeypatch):
             return os.open(os.devnull, os.O_WRONLY)
 
     monkeypatch.setattr(sys, "stdout", Left())
-    command(["growth", "--list"])
+    command([])
 
 
 def test_machine_counts_its_threads(monkeypatch):

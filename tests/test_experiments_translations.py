@@ -30,7 +30,7 @@ from transformer_course.data.text import ParallelText, read_lines
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding import search
 from transformer_course.decoding.translate import translate
-from transformer_course.errors import ConfigError, CourseError
+from transformer_course.errors import CourseError
 from transformer_course.evaluation.bleu import (
     bleu_counts,
     bleu_of_counts,
@@ -219,15 +219,6 @@ def test_each_weight_of_a_soup_is_the_mean_of_two(tmp_path):
     assert (made.details["src"], made.details["tgt"]) == ("en", "ja")
 
 
-def test_a_soup_of_models_that_read_other_ids_is_refused(tmp_path):
-    one, odd = saved(tmp_path / "one", translator()), tmp_path / "odd"
-    pieces = Tokenizer.train(["a b c", "c b a d"], 20, "word")
-    model = tiny_transformer(vocab_size=pieces.vocab_size)
-    checkpoint.save(odd, model, pieces, checkpoint.load(one).details)
-    with pytest.raises(ConfigError, match="have different tokenizers"):
-        enja_soup.cooked((one, odd), tmp_path / "soup")
-
-
 # --- pairs that two translators make -----------------------------------------
 
 
@@ -264,18 +255,7 @@ def test_each_pair_is_half_a_person_s_and_written_once(pair, monkeypatch):
         asked.extend(sentences)
         return translate(model, tokenizer, sentences, *how)
 
-    monkeypatch.setattr(more_pairs, "translate", counted)
+    monkeypatch.setattr(translations, "translate", counted)
     list(more_pairs.analyse(pair))
     assert read_lines(path) == whole
     assert asked == train.src[size // 2 : size]
-
-
-def test_other_models_than_two_of_opposite_directions_are_refused(pair):
-    there, _ = pair.inputs
-    for inputs, message in (
-        ((there,), "given 1 models: expected two"),
-        ((there, there), "opposite directions: give two that do"),
-    ):
-        context = RunContext(pair.folder, inputs=inputs, smoke=True)
-        with pytest.raises(ConfigError, match=message):
-            list(more_pairs.analyse(context))

@@ -41,9 +41,9 @@ def test_written_sentences_have_the_word_once_and_are_different(word):
     assert {text.split().count(word) for text in texts} == {1}
 
 
-def test_neighbours_are_known_words_but_not_the_word_itself():
-    found = senses.counts_of(["a b a play c"], "play", ["a", "b", "play"])
-    assert found.tolist() == [[2, 1, 0]]
+def test_known_words_are_counted():
+    found = senses.counts_of(["a b a play c", "b ."], ["a", "b", "."])
+    assert found.tolist() == [[2, 1, 0], [0, 1, 1]]
 
 
 def test_equal_vectors_are_taken_for_the_commonest_sense():

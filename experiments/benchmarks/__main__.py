@@ -20,6 +20,7 @@ from transformer_course.device import machine
 
 TABLES = {"smollm2": {"smollm2"}, "run": set(EVENTS) - {"smollm2"}}
 """Events that are stored together, by the name of their file."""
+ROUNDS, THREADS = 7, 2
 
 
 def table(event: str, found: Record) -> str:
@@ -38,20 +39,17 @@ def main() -> None:
     """Run the events that are asked for."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("events", nargs="*", metavar="EVENT")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=2)
-    asked = parser.parse_args()
-    events = asked.events or list(EVENTS)
+    events = parser.parse_args().events or list(EVENTS)
     if unknown := set(events) - set(EVENTS):
         parser.error(f"{unknown.pop()!r} is none of {', '.join(EVENTS)}.")
     load = busy()
     if load > QUIET:
         print(f"Others keep {load:.1f} cores busy: wait, or do not quote.")
-    torch.set_num_threads(asked.threads)
+    torch.set_num_threads(THREADS)
     limits()  # a processor may need a moment to reach its speed
     found, speeds = {}, [limits()]
     for event in events:
-        found[event] = compete(event, asked.rounds, asked.threads)
+        found[event] = compete(event, ROUNDS, THREADS)
         speeds.append(limits())
         print(table(event, found[event]))
         print(f"matrix products, GFLOP/s: {speeds[-1]}\n", flush=True)
@@ -60,7 +58,7 @@ def main() -> None:
         whole = all(set(found.get(e, ())) == set(EVENTS[e]) for e in members)
         if whole and quiet:
             results = {event: found[event] for event in sorted(members)}
-            write(name, asked, load, speeds, results)
+            write(name, load, speeds, results)
         elif members & found.keys():
             print(
                 f"{name}.json stays: some were left out, the machine was "
@@ -68,18 +66,12 @@ def main() -> None:
             )
 
 
-def write(
-    name: str,
-    asked: argparse.Namespace,
-    load: float,
-    speeds: list[Limits],
-    found: Record,
-) -> None:
+def write(name: str, load: float, speeds: list[Limits], found: Record) -> None:
     """Write ``experiments/results/bench/NAME.json``."""
     kept = {
         "settings": {
-            "rounds": asked.rounds,
-            "threads": asked.threads,
+            "rounds": ROUNDS,
+            "threads": THREADS,
             "steps": work.STEPS,
             "sentences": work.SENTENCES,
             "new_tokens": work.NEW_TOKENS,

@@ -18,54 +18,30 @@ class Contender(NamedTuple):
 
 
 LIBRARY = ("transformers",)
-X = ("x_transformers",)
 OURS = "the course"
 MARIAN = "Marian"
 
 
-def _course(batches, **ways) -> Contender:
-    return Contender(lambda: course.training(batches(), **ways))
-
-
-def _library(kind: str, batches) -> Contender:
-    make = partial(peers.Library, kind)
-    return Contender(lambda: peers.training(make, batches()), LIBRARY)
-
-
 def _decoding(beam_size: int) -> dict[str, Contender]:
     decode = partial(course.decoding, beam_size)
-    marian = partial(peers.decoding, "Marian")
+    marian = partial(peers.decoding, beam_size)
     return {
         OURS: Contender(decode),
         f"{OURS}, plain": Contender(partial(decode, fast=False)),
         f"{MARIAN}, side by side": Contender(
-            partial(marian, beam_size, parallel_map), LIBRARY
+            partial(marian, parallel_map), LIBRARY
         ),
-        MARIAN: Contender(partial(marian, beam_size), LIBRARY),
+        MARIAN: Contender(marian, LIBRARY),
     }
 
 
 EVENTS: dict[str, dict[str, Contender]] = {
-    "training": {
-        OURS: _course(work.bucketed),
-        "nn.Transformer": Contender(
-            lambda: peers.training(peers.Torch, work.shuffled())
-        ),
-        "x-transformers": Contender(
-            lambda: peers.training(peers.XTransformers, work.shuffled()), X
-        ),
-        "Bart": _library("Bart", work.shuffled),
-        MARIAN: _library("Marian", work.shuffled),
-    },
     "same batches": {
-        OURS: _course(work.bucketed),
-        f"{OURS}, plain": _course(work.bucketed, fast=False),
-        MARIAN: _library("Marian", work.bucketed),
+        OURS: Contender(course.training),
+        f"{OURS}, plain": Contender(partial(course.training, fast=False)),
+        MARIAN: Contender(peers.training, LIBRARY),
     },
-    "greedy": {
-        "x-transformers": Contender(peers.greedy_by_x_transformers, X),
-        **_decoding(1),
-    },
+    "greedy": _decoding(1),
     "beam": _decoding(work.BEAM_SIZE),
     "smollm2": {
         OURS: Contender(course.answering),

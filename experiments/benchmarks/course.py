@@ -13,7 +13,6 @@ from transformer_course.fast.four_bits import keep_packed
 from transformer_course.fast.optimize import optimize
 from transformer_course.fast.paged import Server, Text
 from transformer_course.fast.parallel import parallel_map
-from transformer_course.models.config import ModelConfig
 from transformer_course.models.transformer import Transformer
 from transformer_course.training.config import LoopConfig, SequenceLossConfig
 from transformer_course.training.loop import (
@@ -24,15 +23,15 @@ from transformer_course.training.loop import (
 from transformer_course.training.loss import compute_loss
 
 
-def model(config: ModelConfig) -> Transformer:
+def model() -> Transformer:
     """With weights that depend on the seed alone."""
     set_seed(0)
-    return Transformer(config)
+    return Transformer(work.config())
 
 
-def training(batches, *, fast: bool = True, **changes) -> Turn:
-    """Updates on these batches, each round the same ones."""
-    learner = model(work.config(norm_first=True, **changes)).train()
+def training(*, fast: bool = True) -> Turn:
+    """Updates on batches, each round the same ones."""
+    learner, batches = model().train(), work.bucketed()
     if fast:
         learner = optimize(learner)
     settings = LoopConfig()
@@ -55,7 +54,7 @@ def training(batches, *, fast: bool = True, **changes) -> Turn:
 
 def decoding(beam_size: int, *, fast: bool = True) -> Turn:
     """Translations of one length, by a model that has learned nothing."""
-    writer = model(work.config(norm_first=True)).eval()
+    writer = model().eval()
     if fast:  # as the command does it
         writer = optimize(writer)
     sources = work.sources()

@@ -5,11 +5,14 @@ share its processor. Then ratios move too: what is limited by arithmetic loses
 more than what is limited by memory.
 """
 
-import time
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 
+from experiments.timing import seconds
+
+CPU = torch.device("cpu")
 SIZE, TIMES = 1024, 200
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 STEADY = 0.8
@@ -21,17 +24,12 @@ Limits = dict[str, float]
 
 def limits() -> Limits:
     """GFLOP/s of a product of square matrices, the best of several."""
-    return {name: _limit(dtype) for name, dtype in PRECISIONS.items()}
-
-
-def _limit(dtype: torch.dtype) -> float:
-    left, right = (torch.ones(SIZE, SIZE, dtype=dtype) for _ in range(2))
-    seconds = []
-    for _ in range(TIMES):
-        start = time.perf_counter()
-        left @ right
-        seconds.append(time.perf_counter() - start)
-    return round(2 * SIZE**3 / min(seconds) / 1e9, 1)
+    found = {}
+    for name, dtype in PRECISIONS.items():
+        square = torch.ones(SIZE, SIZE, dtype=dtype)
+        fastest = seconds(partial(torch.mm, square, square), CPU, 0, TIMES)
+        found[name] = round(2 * SIZE**3 / fastest / 1e9, 1)
+    return found
 
 
 def steady(found: Sequence[Limits]) -> bool:

@@ -1,11 +1,9 @@
 """Other people's models of the same size, trained as they are shipped.
 
-They are the group ``bench`` of ``pyproject.toml``. One that is not installed
-is named and left out. JoeyNMT is not among them: its last version, 2.3.0, asks
-for protobuf below 3.21, and what writes our logs for a newer one.
+They are the groups ``peers`` and ``bench`` of ``pyproject.toml``. One that is
+not installed is named and left out.
 """
 
-from collections.abc import Sequence
 from itertools import islice
 
 import torch
@@ -17,69 +15,18 @@ from experiments.benchmarks.work import Round, Turn
 from transformer_course.batches.pairs import Batch
 from transformer_course.checkpoints.smollm2 import load_gguf, smollm2_file
 from transformer_course.data.tokenizer import BOS, EOS, PAD
-from transformer_course.models.masks import causal_mask
-from transformer_course.models.positional_encoding import SinusoidalPosition
 from transformer_course.training.loop import set_seed
 
 
-class Torch(nn.Module):
-    """``nn.Transformer`` with the embeddings that it lacks.
-
-    As in the others, one matrix embeds and makes logits, and numbers are
-    dropped where a sub-layer ends.
-    """
+class Marian(nn.Module):
+    """The encoder–decoder of that name in Hugging Face's library."""
 
     def __init__(self):
         super().__init__()
-        config = work.config()
-        self.embedding = nn.Embedding(
-            config.vocab_size, config.d_model, padding_idx=PAD
-        )
-        self.position = SinusoidalPosition(config.max_length, config.d_model)
-        self.transformer = nn.Transformer(
-            config.d_model,
-            config.n_heads,
-            config.n_layers,
-            config.n_layers,
-            config.d_ff,
-            work.DROPOUT,
-            batch_first=True,
-        )
-        self.to_logits = nn.Linear(
-            config.d_model, config.vocab_size, bias=False
-        )
-        self.to_logits.weight = self.embedding.weight
-        for part in self.transformer.modules():
-            if isinstance(part, nn.MultiheadAttention):
-                part.dropout = 0.0
-        encoder, decoder = self.transformer.encoder, self.transformer.decoder
-        for layer in (*encoder.layers, *decoder.layers):
-            layer.dropout.p = 0.0  # inside the feed-forward part
-
-    def forward(self, batch: Batch) -> Tensor:
-        """Logits (batch, target, vocab)."""
-        later = ~causal_mask(batch.tgt_in.size(1))[0, 0]
-        hidden = self.transformer(
-            self.position(self.embedding(batch.src)),
-            self.position(self.embedding(batch.tgt_in)),
-            tgt_mask=later,
-            src_key_padding_mask=batch.src == PAD,
-            tgt_key_padding_mask=batch.tgt_in == PAD,
-            memory_key_padding_mask=batch.src == PAD,
-            tgt_is_causal=True,
-        )
-        return self.to_logits(hidden)
-
-
-class Library(nn.Module):
-    """An encoder–decoder of Hugging Face's library: Marian or Bart."""
-
-    def __init__(self, kind: str):
-        super().__init__()
-        import transformers
+        from transformers import MarianConfig, MarianMTModel
 
         ours = work.config()
-        config = getattr(transformers, f"{kind}Config")(
+        config = MarianConfig(
             vocab_size=ours.vocab_size,
             d_model=ours.d_model,
             encoder_layers=ours.n_layers,
@@ -100,10 +47,7 @@ class Library(nn.Module):
             decoder_start_token_id=BOS,
             scale_embedding=True,
         )
-        name = {"Marian": "MarianMTModel"}.get(
-            kind, f"{kind}ForConditionalGeneration"
-        )
-        self.model = getattr(transformers, name)(config)
+        self.model = MarianMTModel(config)
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits (batch, target, vocab)."""
@@ -115,61 +59,10 @@ class Library(nn.Module):
         ).logits
 
 
-class XTransformers(nn.Module):
-    """The encoder–decoder of x-transformers, with flash attention."""
-
-    def __init__(self):
-        super().__init__()
-        from x_transformers import XTransformer
-
-        ours = work.config()
-        half = {
-            "num_tokens": ours.vocab_size,
-            "max_seq_len": ours.max_length,
-            "depth": ours.n_layers,
-            "heads": ours.n_heads,
-            "attn_dim_head": ours.d_model // ours.n_heads,
-            "ff_mult": ours.d_ff // ours.d_model,
-            "attn_flash": True,
-            "emb_dropout": work.DROPOUT,
-            "layer_dropout": 0.0,
-            "ff_dropout": work.DROPOUT,
-            "ff_custom_activation": nn.ReLU(),
-        }
-        sides = {
-            f"{side}_{name}": value
-            for side in ("enc", "dec")
-            for name, value in half.items()
-        }
-        self.model = XTransformer(
-            dim=ours.d_model, tie_token_emb=True, pad_value=PAD, **sides
-        )
-        decoder = self.model.decoder.net
-        decoder.to_logits.weight = decoder.token_emb.emb.weight
-
-    def forward(self, batch: Batch) -> Tensor:
-        """Logits (batch, target, vocab)."""
-        mask = batch.src != PAD
-        memory = self.model.encoder(
-            batch.src, mask=mask, return_embeddings=True
-        )
-        return self.model.decoder.net(
-            batch.tgt_in, context=memory, context_mask=mask
-        )
-
-    def write(self, src: Tensor) -> Tensor:
-        """Target ids (batch, new tokens), searched for greedily: its beam
-        search takes no memory of a source."""
-        start = torch.full((len(src), 1), BOS)
-        return self.model.generate(
-            src, start, work.NEW_TOKENS, mask=src != PAD, temperature=0.0
-        )
-
-
-def training(make, batches: Sequence[Batch]) -> Turn:
-    """Updates as their users write them: cross entropy, clipped, Adam."""
+def training() -> Turn:
+    """Updates as its users write them: cross entropy, clipped, Adam."""
     set_seed(0)
-    learner = make().train()
+    learner, batches = Marian().train(), work.bucketed()
     optimizer = torch.optim.Adam(
         learner.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True
     )
@@ -192,16 +85,15 @@ def training(make, batches: Sequence[Batch]) -> Turn:
     return turn
 
 
-def decoding(kind: str, beam_size: int, over=map) -> Turn:
+def decoding(beam_size: int, over=map) -> Turn:
     """The library's own search, with its cache.
 
     Args:
-        kind: of the library's models.
         beam_size: 1 searches greedily.
         over: applies a search to batches.
     """
     set_seed(0)
-    writer = Library(kind).model.eval()
+    writer = Marian().model.eval()
     sources = work.sources()
 
     @torch.inference_mode()
@@ -217,20 +109,6 @@ def decoding(kind: str, beam_size: int, over=map) -> Turn:
 
     def turn() -> Round:
         output = [ids for batch in over(decode, sources) for ids in batch]
-        return Round(len(output), output)
-
-    return turn
-
-
-def greedy_by_x_transformers() -> Turn:
-    """Its own search, with its cache."""
-    set_seed(0)
-    writer = XTransformers().eval()
-    sources = work.sources()
-
-    @torch.inference_mode()
-    def turn() -> Round:
-        output = [ids for src in sources for ids in writer.write(src).tolist()]
         return Round(len(output), output)
 
     return turn

@@ -5,7 +5,6 @@ The configuration is called small: 3 + 3 layers, d_model 256, 4 heads, d_ff
 the target, padding left out.
 """
 
-import random
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import islice
@@ -17,7 +16,6 @@ from transformer_course.batches.pairs import (
     IdPair,
     encode_pairs,
     pad_rows,
-    padded_batch,
 )
 from transformer_course.data.corpora import load_corpus
 from transformer_course.data.tokenizer import PAD, Tokenizer
@@ -27,8 +25,6 @@ from transformer_course.models.config import ModelConfig
 PAIRS = 20_000
 """Sentence pairs of the corpus that are used, its first."""
 VOCABULARY = 6_000
-ROWS = 64
-"""Pairs in a batch, as most programs make them: at random."""
 TOKEN_BUDGET = 1536
 STEPS = 20
 """Updates in a round of training."""
@@ -69,7 +65,10 @@ def config(**changes) -> ModelConfig:
     """The small model."""
     sizes = {"d_model": 256, "n_heads": 4, "d_ff": 1024, "n_layers": 3}
     return ModelConfig(
-        vocab_size=pairs()[1], dropout=DROPOUT, **sizes | changes
+        vocab_size=pairs()[1],
+        dropout=DROPOUT,
+        norm_first=True,
+        **sizes | changes,
     )
 
 
@@ -77,13 +76,6 @@ def bucketed() -> list[Batch]:
     """Batches as the course's presets make them: few shapes."""
     known = BucketedBatches(pairs()[0], TOKEN_BUDGET)
     return list(islice(known.epoch(0), STEPS))
-
-
-def shuffled() -> list[Batch]:
-    """Batches of pairs as they come out of a hat, padded to the longest."""
-    drawn = random.Random(0).sample(pairs()[0], ROWS * STEPS)
-    starts = range(0, len(drawn), ROWS)
-    return [padded_batch(drawn[start : start + ROWS]) for start in starts]
 
 
 def sources() -> list:

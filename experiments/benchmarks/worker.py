@@ -4,23 +4,13 @@ python -m experiments.benchmarks.worker EVENT NAME THREADS
 """
 
 import json
-import resource
 import sys
 import time
 
 import torch
 
 from experiments.benchmarks.contenders import EVENTS
-
-
-def peak() -> float:
-    """Most memory that this process has had, in MB.
-
-    Python, PyTorch and the tokenizer are in it, also where an engine needs
-    none of them; a PyTorch built with CUDA alone takes half a gigabyte.
-    """
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+from experiments.timing import peak
 
 
 def main(event: str, name: str, threads: str) -> None:
