@@ -15,9 +15,9 @@ from transformer_course.batches.masked import (
 )
 from transformer_course.checkpoints.kinds import TASK_KINDS
 from transformer_course.data.aozora import Work
-from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import corpus_of
+from transformer_course.data.text import Splits
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.fill import masked_probabilities
 from transformer_course.evaluation.bleu import perplexity
@@ -54,7 +54,7 @@ class PreTraining(Task):
     greater_is_better = False
     data_settings = ("src", "tgt", "pieces", "token_budget")
 
-    def load(self, data: DataConfig) -> WorkSplits:
+    def load(self, data: DataConfig) -> Splits[list[Work]]:
         return corpus_of(data).works()
 
     def prepare(
