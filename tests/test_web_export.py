@@ -15,7 +15,6 @@ from transformer_course.checkpoints.shipped import load_shipped
 from transformer_course.data.plain import from_plain, to_plain
 from transformer_course.data.tokenizer import UNK
 from transformer_course.errors import ConfigError
-from transformer_course.training.post_training import add_lora
 
 KINDS = {"int8": "i1", "float32": "f4"}
 
@@ -116,12 +115,6 @@ def test_what_the_page_does_not_know_is_refused(
     with pytest.raises(ConfigError, match=words):
         web_export.save(folder, model, None, {"pieces": pieces})
     assert not folder.exists()
-
-
-def test_a_model_with_lora_is_refused(tmp_path):
-    model = add_lora(tiny_transformer())
-    with pytest.raises(ConfigError, match="merge_lora"):
-        web_export.save(tmp_path / "model", model, None, {"pieces": "word"})
 
 
 def test_a_language_model_is_refused_by_the_command(run, tmp_path):

@@ -14,14 +14,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from transformer_course.checkpoints.int8 import quantized
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.custom import CustomTransformer, as_transformer
-from transformer_course.models.empty_weights import init_empty_weights
 from transformer_course.models.transformer import Transformer
 
 BYTES_PER_SCRIPT = 3 * 2**17
@@ -88,13 +86,6 @@ def _require_supported(model: nn.Module, details: dict[str, Any]) -> None:
             f"the model is a {type(model).__name__}, and the page runs only "
             "an encoder–decoder (Transformer): --to int8 takes any model."
         )
-    with init_empty_weights():
-        plain = Transformer(model.config)
-    if _shapes(plain) != _shapes(model):
-        raise ConfigError(
-            "the model was changed after it was built, and has other weights "
-            "than the page looks for: LoRA goes into them by merge_lora."
-        )
     for name, value, known in (
         ("model.position", model.config.position, POSITIONS),
         ("data.pieces", details.get("pieces"), PIECES),
@@ -104,10 +95,6 @@ def _require_supported(model: nn.Module, details: dict[str, Any]) -> None:
                 f"{name} is {value}, and the page knows only "
                 f"{', '.join(known)}: --to int8 takes any model."
             )
-
-
-def _shapes(model: nn.Module) -> dict[str, torch.Size]:
-    return {name: part.shape for name, part in model.named_parameters()}
 
 
 def _stored(tensor: Tensor) -> tuple[tuple[int, int, str], bytes]:
