@@ -12,7 +12,6 @@ from tiny import (
 )
 
 from transformer_course.decoding.generate import greedy_search
-from transformer_course.errors import ConfigError
 from transformer_course.models.ensemble import Ensemble
 
 SRC = ragged_ids([6, 3, 5], seed=1)
@@ -41,15 +40,3 @@ def test_a_target_ends_where_the_first_model_s_learned_positions_end(turn):
     assert ensemble.config.max_length == 12
     for row in greedy_search(ensemble, SRC):
         assert len(row) <= 12
-
-
-@pytest.mark.parametrize(
-    ("models", "message"),
-    [
-        ([], "no models"),
-        ([tiny_transformer(), tiny_gru(vocab_size=20)], r"\[17, 20\] pieces"),
-    ],
-)
-def test_models_that_cannot_work_together_are_refused(models, message):
-    with pytest.raises(ConfigError, match=message):
-        Ensemble(models)

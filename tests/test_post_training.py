@@ -1,7 +1,5 @@
 """Laws of what is trained after the text: SFT, LoRA, DPO, GRPO."""
 
-import math
-
 import pytest
 import torch
 from test_modern import tiny_modern
@@ -171,8 +169,6 @@ def test_advantages_of_a_group_sum_to_zero():
     close(found[0], torch.tensor([0.75, -0.25, -0.25, -0.25]))
     scaled = advantages(torch.tensor([[3.0, 0, 0, 0]]), deviations=True)
     close(scaled[0], found[0] * 2, 1e-3)
-    with pytest.raises(ConfigError, match="1 answer: draw at least two"):
-        advantages(torch.tensor([[1.0], [0.0]]))
 
 
 def test_a_group_that_agrees_changes_nothing():
@@ -185,12 +181,6 @@ def test_a_group_that_agrees_changes_nothing():
 
 
 def test_what_counts_nothing_is_refused():
-    few = {"at_once": 1, "count": 2, "length": 1}
-    rollouts = Rollouts(tiny_modern(), [[1, 5]], lambda *_: math.nan, **few)
-    with pytest.raises(ConfigError, match="nan.*expected finite"):
-        list(rollouts.epoch(0))
-    with pytest.raises(ConfigError, match="at_once is 3.* 1 to 2"):
-        Rollouts(tiny_modern(), [[1, 5], [1, 6]], lambda *_: 1.0, at_once=3)
     with pytest.raises(ConfigError, match="none of 2 rows has an answer"):
         answer_batch([([1, 5], []), ([1], [])])
 
@@ -279,16 +269,3 @@ def test_an_answer_ends_with_eos_or_has_the_full_length(device):
         assert answer.count(EOS) == (answer[-1] == EOS)
         assert len(answer) == 6 or answer[-1] == EOS
     assert len({*map(len, drawn)}) > 1
-
-
-@pytest.mark.parametrize(
-    ("prompts", "count", "length", "said"),
-    [
-        ([[]], 2, 6, r"have \[0\] ids"),
-        ([[1], [1, 5]], 2, 6, r"have \[1, 2\] ids"),
-        ([[1]], 0, 6, "count is 0"),
-    ],
-)
-def test_nothing_to_draw_is_refused(prompts, count, length, said):
-    with pytest.raises(ConfigError, match=said):
-        draw_answers(tiny_modern(), prompts, count, length)

@@ -200,8 +200,6 @@ def padded_batch(
     Raises:
         ConfigError: there is no pair.
     """
-    if not pairs:
-        raise ConfigError("the batch is empty: give at least one pair.")
     sources, targets = zip(*pairs, strict=True)
     return Batch(
         None if sources[0] is None else pad_rows(sources, widths[0]),

@@ -12,14 +12,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_course.checks import Count, require_fits
 from transformer_course.data.tokenizer import BOS, EOS, PAD
 from transformer_course.decoding.search import (
     length_limits,
     require_numbers,
     without_special,
 )
-from transformer_course.errors import ConfigError
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.mode import for_inference
 
@@ -64,17 +62,9 @@ def speculative_search(
         max_length: maximum number of target tokens, as in ``greedy_search``.
 
     Raises:
-        ConfigError: count below 0, not one sentence, or a cache that cannot
-            be cut.
+        ConfigError: a cache that cannot be cut so far.
         DivergedError: the model's predictions are not numbers.
     """
-    require_fits("count", count, Count)
-    given = src if src is not None else prefix
-    if given is not None and len(given) != 1:
-        raise ConfigError(
-            f"the batch is {len(given)} sentences: speculative search writes "
-            "one at a time; greedy_search writes several."
-        )
     source, device = _source(model, src), next(model.parameters()).device
     limit = int(length_limits(model, src, prefix, max_length))
     ids = [BOS, *([] if prefix is None else prefix[0].tolist())]
@@ -90,7 +80,7 @@ def speculative_search(
         if EOS in found:
             found, ended = found[: found.index(EOS) + 1], True
         ids += found
-        cut(cache, len(ids) - 1)  # the newest token has not been read yet
+        cache.cut(len(ids) - 1)  # the newest token has not been read yet
         calls += 1
         drafted += len(guess)
         accepted += min(right, len(found))
@@ -113,20 +103,6 @@ def agreeing(guess: list[int], own: list[int]) -> int:
     return next((i for i, (a, b) in pairs if a != b), shorter)
 
 
-def cut(cache, length: int) -> None:
-    """Forget all but the first positions of a decoder's cache.
-
-    Raises:
-        ConfigError: this kind of cache cannot go back.
-    """
-    if not hasattr(cache, "cut"):
-        raise ConfigError(
-            f"a {type(cache).__name__} cannot be cut back to {length} "
-            "positions: speculative decoding needs a decoder with attention."
-        )
-    cache.cut(length)
-
-
 class DraftModel:
     """Guesses by a smaller model with the same vocabulary, greedily.
 
@@ -146,7 +122,7 @@ class DraftModel:
     @torch.inference_mode()
     def __call__(self, ids: list[int], count: int) -> list[int]:
         """At most ``count`` tokens after ``ids``; none after an eos."""
-        cut(self.cache, agreeing(self.read, ids[:-1]))
+        self.cache.cut(agreeing(self.read, ids[:-1]))
         guess: list[int] = []
         while len(guess) < count and EOS not in guess:
             new = [(ids + guess)[self.cache.length :]]

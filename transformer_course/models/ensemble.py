@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_course.errors import ConfigError
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.positional_encoding import (
     max_position_embeddings,
@@ -46,22 +45,10 @@ class Ensemble(nn.Module):
     Args:
         models: two or more, usually trained from different seeds or in
             different ways: models that err alike do not help each other.
-
-    Raises:
-        ConfigError: no model, or vocabularies of different sizes.
     """
 
     def __init__(self, models: Sequence[nn.Module]):
         super().__init__()
-        if not models:
-            raise ConfigError("an ensemble of no models: give two or more.")
-        configs = [model.config for model in models]
-        sizes = [config.vocab_size for config in configs]
-        if len(set(sizes)) > 1:
-            raise ConfigError(
-                f"the models have vocabularies of {sizes} pieces: an ensemble "
-                "needs one vocabulary, and one tokenizer."
-            )
         self.models = nn.ModuleList(models)
         self.config = min(models, key=_length_limit).config
 

@@ -111,21 +111,6 @@ class ModernConfig(AnyModelConfig):
             "cannot share so many evenly: choose a number that divides them.",
         )
         require(
-            self.d_head % 2 == 0,
-            f"a head is {self.d_head} wide, but rotary positions turn pairs "
-            "of numbers: choose d_model and n_heads so that it is even.",
-        )
-        require(
-            self.d_rotary % 2 == 0,
-            f"d_rotary is {self.d_rotary}, but rotary positions turn pairs of "
-            "numbers: choose an even number.",
-        )
-        require(
-            self.n_experts is None or self.n_active <= self.n_experts,
-            f"n_active is {self.n_active}, but there are {self.n_experts} "
-            "experts: choose n_active so that it is not more.",
-        )
-        require(
             self.latent is None or not (self.qk_norm or self.sinks),
             "latent attention has neither qk_norm nor sinks here: set them to "
             "False, or latent to None.",

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
-from transformer_course.models.config import RopeScaling
+from transformer_course.models.config import Position, RopeScaling
 
 Layout = Literal["interleaved", "concatenated"]
 Rotation = tuple[Float[Tensor, "length half"], Float[Tensor, "length half"]]
@@ -226,22 +226,15 @@ class NoPosition(nn.Module):
         return x
 
 
-def position_module(kind: str, max_length: int, d_model: int) -> nn.Module:
-    """The module that adds positions of this kind to embeddings.
-
-    Raises:
-        ConfigError: no such kind.
-    """
+def position_module(
+    kind: Position, max_length: int, d_model: int
+) -> nn.Module:
+    """The module that adds positions of this kind to embeddings."""
     if kind == "sinusoidal":
         return SinusoidalPosition(max_length, d_model)
     if kind == "learned":
         return LearnedPosition(max_length, d_model)
-    if kind in ("rotary", "none"):
-        return NoPosition()
-    raise ConfigError(
-        f"there is no position kind {kind!r}: choose sinusoidal, learned, "
-        "rotary or none."
-    )
+    return NoPosition()
 
 
 def max_position_embeddings(model: nn.Module) -> int | None:

@@ -8,7 +8,7 @@ kind of batch and a loss.
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_course.batches.pairs import pad_rows
-from transformer_course.checks import Size, between, require_fits
+from transformer_course.checks import Size, require_fits
 from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import for_inference
@@ -269,15 +269,7 @@ def advantages(
         deviations: divide by the group's standard deviation, as first
             published (Shao et al. 2024, section 4.1.2); Liu et al. 2025 leave
             that out.
-
-    Raises:
-        ConfigError: fewer than two answers in a group.
     """
-    if rewards.size(1) < 2:
-        raise ConfigError(
-            f"a group has {rewards.size(1)} answer: draw at least two to each "
-            "prompt, which are compared with each other."
-        )
     above = rewards - rewards.mean(dim=1, keepdim=True)
     if not deviations:
         return above
@@ -355,18 +347,7 @@ def draw_answers(
     Returns:
         For each prompt the ids of its answers, with eos where they are
         complete.
-
-    Raises:
-        ConfigError: empty prompts or of several lengths, or count or length
-            below 1.
     """
-    if len({*map(len, prompts)}) != 1 or not prompts[0]:
-        raise ConfigError(
-            f"the prompts have {[*map(len, prompts)]} ids: give prompts of "
-            "one length, with at least one id."
-        )
-    require_fits("count", count, Size)
-    require_fits("length", length, Size)
     cache, device = model.new_cache(), next(model.parameters()).device
     given = torch.tensor(prompts, device=device)
     logits = model.decode(given, cache=cache)[:, -1]
@@ -416,9 +397,6 @@ class Rollouts:
         length: most tokens of an answer.
         seed: fixes the answers.
         deviations: of the :func:`advantages`.
-
-    Raises:
-        ConfigError: at_once below 1, or above the number of prompts.
     """
 
     def __init__(
@@ -432,8 +410,6 @@ class Rollouts:
         seed: int = 0,
         deviations: bool = False,
     ):
-        most = Annotated[int, between(1, len(prompts))]
-        require_fits("at_once", at_once, most)
         self.model, self.prompts, self.reward = model, prompts, reward
         self.at_once, self.count, self.length = at_once, count, length
         self.deviations = deviations
@@ -462,11 +438,6 @@ class Rollouts:
                 ],
                 dtype=torch.float32,
             )
-            if not rewards.isfinite().all():
-                raise ConfigError(
-                    f"the rewards of a batch are {rewards.tolist()}: expected "
-                    "finite numbers."
-                )
             self.rewards.append(rewards.mean().item())
             above = advantages(rewards, self.deviations).tolist()
             rows = [
