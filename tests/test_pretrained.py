@@ -203,7 +203,7 @@ def test_a_pickle_under_another_name(folder):
     [
         ({"model_type": "roberta"}, "model_type 'roberta'.*is 'bert'"),
         ({"is_decoder": True}, "is_decoder True"),
-        ({"hidden_size": "16"}, "hidden_size '16', which is no whole"),
+        ({"hidden_size": "16"}, "d_model is '16': expected a whole"),
         ({"num_attention_heads": 3}, "cannot be split over 3"),
         ({"num_hidden_layers": 1}, "do not fit .* encoder.layers.1"),
         ({"num_hidden_layers": 3}, "do not fit .* encoder.layers.2"),

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from transformer_course.batches.pairs import pad_rows
+from transformer_course.batches.pairs import moved, pad_rows
 from transformer_course.data.aozora import Work
 from transformer_course.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from transformer_course.errors import ConfigError
@@ -51,14 +51,7 @@ class MaskedBatch(NamedTuple):
     kinds: Int[Tensor, " batch"] | None
     """Kind of each pair; None without pairs."""
 
-    def to(self, device: torch.device | str) -> "MaskedBatch":
-        """Move the batch to a device."""
-        return MaskedBatch(
-            *(
-                None if part is None else part.to(device, non_blocking=True)
-                for part in self
-            )
-        )
+    to = moved
 
 
 def mask_words(

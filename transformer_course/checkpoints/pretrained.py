@@ -325,12 +325,6 @@ def _config(settings: dict[str, Any], path: Path) -> BertConfig:
                 "package's encoder would compute something else."
             )
     sizes = {ours: settings.get(theirs) for theirs, ours in SIZES.items()}
-    for theirs, ours in SIZES.items():
-        if isinstance(sizes[ours], bool) or not isinstance(sizes[ours], int):
-            raise CheckpointError(
-                f"{path} says {theirs} {sizes[ours]!r}, which is no whole "
-                "number: take the config.json that the weights came with."
-            )
     epsilon = settings.get("layer_norm_eps", 1e-12)
     try:
         return BertConfig(**sizes, norm_epsilon=epsilon)

@@ -327,9 +327,6 @@ class Cells:
 def draw_vectors(
     blocks: Mapping[str, Cells],
     arrows: Iterable[tuple[str, str, str]] = (),
-    *,
-    title: str = "",
-    ax: Axes | None = None,
 ) -> Axes:
     """Vectors as rows of coloured cells with their numbers, and arrows.
 
@@ -339,8 +336,6 @@ def draw_vectors(
         blocks: what to draw, by name; the names are not drawn.
         arrows: from, to, and what happens on the way ("" for nothing): to
             the right if there is room between the two, else downwards.
-        title: stands above.
-        ax: where to draw; a new figure of fitting size if left out.
     """
     boxes = [cells.box for cells in blocks.values()]
     left = min(c.at[0] - _room_for_labels(c) for c in blocks.values())
@@ -348,12 +343,12 @@ def draw_vectors(
     top = min(box[1] for box in boxes) - 0.1
     bottom = max(box[3] for box in boxes) + 0.1
     width, height = _CELL
-    ax = ax or new_axes((right - left) * width, (bottom - top) * height)
+    ax = new_axes((right - left) * width, (bottom - top) * height)
     for cells in blocks.values():
         _draw_cells(ax, cells)
     for start, end, text in arrows:
         _draw_step(ax, blocks[start].box, blocks[end].box, text)
-    ax.set(xlim=(left, right), ylim=(bottom, top), title=title)
+    ax.set(xlim=(left, right), ylim=(bottom, top))
     ax.set_aspect(height / width)
     ax.axis("off")
     return ax

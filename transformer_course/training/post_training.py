@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_course.batches.pairs import pad_rows
+from transformer_course.batches.pairs import moved, pad_rows
 from transformer_course.checks import Size, require_fits
 from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from transformer_course.errors import ConfigError
@@ -43,9 +43,7 @@ class Answers(NamedTuple):
         """What it is to predict: the answer, and padding elsewhere."""
         return self.ids[:, 1:].masked_fill(~self.counts[:, 1:], PAD)
 
-    def to(self, device: torch.device | str) -> "Answers":
-        """Move the batch to a device."""
-        return Answers(*(part.to(device) for part in self))
+    to = moved
 
 
 def turn(tokenizer: Tokenizer, role: str, content: str) -> Ids:
@@ -233,9 +231,7 @@ class Pairs(NamedTuple):
     chosen: Answers
     rejected: Answers
 
-    def to(self, device: torch.device | str) -> "Pairs":
-        """Move the batch to a device."""
-        return Pairs(*(part.to(device) for part in self))
+    to = moved
 
 
 def preference_loss(model: nn.Module, batch: Pairs) -> LossSums:
@@ -301,9 +297,7 @@ class Groups(NamedTuple):
     answers: Answers
     advantage: Float[Tensor, " rows"]
 
-    def to(self, device: torch.device | str) -> "Groups":
-        """Move the batch to a device."""
-        return Groups(*(part.to(device) for part in self))
+    to = moved
 
 
 def group_loss(model: nn.Module, batch: Groups) -> LossSums:
