@@ -8,9 +8,9 @@ from transformer_course.batches.masked import (
     FOLLOWS,
     OTHER_WORK,
     SAME_WORK,
-    Documents,
     MaskedBatch,
     MaskedBatches,
+    encode_works,
     joined,
 )
 from transformer_course.checkpoints.kinds import TASK_KINDS
@@ -65,15 +65,16 @@ class PreTraining(Task):
     ) -> tuple[Tokenizer, MaskedBatches]:
         tokenizer = tokenizer or train_tokenizer(experiment, train)
         batches = MaskedBatches(
-            Documents.of(train, tokenizer),
+            encode_works(train, tokenizer),
             tokenizer,
             experiment.model.max_length,
             experiment.data.token_budget,
             experiment.train.seed,
             experiment.model.next_sentence,
         )
-        works = batches.documents.works
-        sentences = [s for work in works for chapter in work for s in chapter]
+        sentences = [
+            s for work in batches.works for chapter in work for s in chapter
+        ]
         cut_off = sum(len(sentence) > batches.room for sentence in sentences)
         warn_cut_off(cut_off, len(sentences), "sentences", batches.room)
         return tokenizer, batches
@@ -83,7 +84,7 @@ class PreTraining(Task):
     ) -> list[MaskedBatch]:
         """Always the same words hidden, and the same pairs."""
         return MaskedBatches(
-            Documents.of(text, tokenizer),
+            encode_works(text, tokenizer),
             tokenizer,
             config.max_length,
             max(EVAL_TOKEN_BUDGET, config.max_length),
