@@ -35,7 +35,8 @@ from experiments.pre_trainings import text_for
 from transformer_course.batches.labelled import text_rows
 from transformer_course.batches.pairs import sorted_batches
 from transformer_course.checkpoints import checkpoint
-from transformer_course.data.labelled import LabelledSplits, LabelledText
+from transformer_course.data.labelled import LabelledText
+from transformer_course.data.text import Splits
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.models.bert import mean_of_tokens
 from transformer_course.models.mode import eval_mode
@@ -103,7 +104,7 @@ def drawn(size: int, share: float) -> Iterator[range]:
 
 
 def probed(
-    ways: Sequence[str], answers: Answers, splits: LabelledSplits
+    ways: Sequence[str], answers: Answers, splits: Splits[LabelledText]
 ) -> list[Record]:
     """Judge answers that were learned from each share of the labels.
 
@@ -122,7 +123,7 @@ def probed(
 
 
 def of_body(
-    model: nn.Module, tokenizer: Tokenizer, splits: LabelledSplits
+    model: nn.Module, tokenizer: Tokenizer, splits: Splits[LabelledText]
 ) -> list[Record]:
     """By logistic regression on the body's vectors."""
     learn, ask = (
@@ -137,7 +138,7 @@ def of_body(
     return probed(WAYS, answers, splits)
 
 
-def of_counts(splits: LabelledSplits) -> list[Record]:
+def of_counts(splits: Splits[LabelledText]) -> list[Record]:
     """Probe TF-IDF, which has one way."""
     return probed(
         ("counts",),

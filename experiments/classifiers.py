@@ -38,12 +38,12 @@ from transformer_course.checkpoints.pretrained import Start
 from transformer_course.data.aozora import authors
 from transformer_course.data.corpora import load_labelled
 from transformer_course.data.labelled import (
-    LabelledSplits,
     LabelledText,
     folds,
     passages_of,
     reviews,
 )
+from transformer_course.data.text import Splits
 from transformer_course.data.tokenizer import AnyTokenizer, Tokenizer
 from transformer_course.decoding.classify import (
     interval_of_groups,
@@ -116,7 +116,7 @@ def in_turns(analyzer: str, grams: tuple[int, int]) -> list[float]:
     return found.round(4).tolist()
 
 
-def by_passage(splits: LabelledSplits) -> LabelledSplits:
+def by_passage(splits: Splits[LabelledText]) -> Splits[LabelledText]:
     """Split by passage: sizes stay, but each work is in all parts."""
     parts = splits.train, splits.dev, splits.test
     texts, labels, groups = (
@@ -126,14 +126,14 @@ def by_passage(splits: LabelledSplits) -> LabelledSplits:
     whole = LabelledText(texts, labels, splits.train.names, groups).mixed()
     test = len(splits.test)
     dev = test + len(splits.dev)
-    return LabelledSplits(
+    return Splits(
         whole.take(range(dev, len(whole))),
         whole.take(range(test, dev)),
         whole.take(range(test)),
     )
 
 
-def unequal(splits: LabelledSplits) -> LabelledSplits:
+def unequal(splits: Splits[LabelledText]) -> Splits[LabelledText]:
     """Passages as they come, without a cap: most are Soseki's.
 
     Every third to learn from, which is about as many as with the cap.
@@ -142,9 +142,7 @@ def unequal(splits: LabelledSplits) -> LabelledSplits:
     train, test = (
         passages_of(part).mixed() for part in (works.train, works.test)
     )
-    return LabelledSplits(
-        train.take(range(0, len(train), 3)), splits.dev, test
-    )
+    return Splits(train.take(range(0, len(train), 3)), splits.dev, test)
 
 
 # --- networks ----------------------------------------------------------------
@@ -159,7 +157,7 @@ class Trained(NamedTuple):
 
 def trained(
     settings: Settings,
-    splits: LabelledSplits,
+    splits: Splits[LabelledText],
     start: Start | None = None,
 ) -> Trained:
     """Train for all epochs; the last weights are taken, dev is not asked.
@@ -214,17 +212,17 @@ def settings_for(
     return changed_experiment(PRESETS[preset], changes | {"train.seed": seed})
 
 
-def splits_of(corpus: str, context: RunContext) -> LabelledSplits:
+def splits_of(corpus: str, context: RunContext) -> Splits[LabelledText]:
     """The corpus; in a smoke test a few sentences that need no file."""
     return smoke_splits() if context.smoke else load_labelled(corpus)
 
 
-def smoke_splits() -> LabelledSplits:
+def smoke_splits() -> Splits[LabelledText]:
     """Twelve sentences, the same in each part."""
     texts = [f"{a} film is {b} ." for a in "abc" for b in ("bad", "dull")]
     texts += [f"{a} film is {b} ." for a in "abc" for b in ("good", "fun")]
     text = LabelledText(texts, [0] * 6 + [1] * 6, ("no", "yes"), texts)
-    return LabelledSplits(text.mixed(), text, text)
+    return Splits(text.mixed(), text, text)
 
 
 # --- what is said of guesses -------------------------------------------------
@@ -362,7 +360,9 @@ class Method:
     corpus: str
     preset: str | None = None
     """Preset of the network; None for counts."""
-    parted: Callable[[LabelledSplits], LabelledSplits] | None = None
+    parted: Callable[[Splits[LabelledText]], Splits[LabelledText]] | None = (
+        None
+    )
     """Parts the corpus in another way."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the preset that are others here."""

@@ -26,7 +26,8 @@ from experiments.classifiers import (
 )
 from experiments.fine_tuning import by_regression, vectors
 from experiments.lab import Experiment, Record, RunContext
-from transformer_course.data.labelled import LabelledSplits
+from transformer_course.data.labelled import LabelledText
+from transformer_course.data.text import Splits
 
 LABELS = (85, 855, 8552)
 DRAWS = (0, 1, 2, 3, 4)
@@ -37,12 +38,12 @@ Answer = Callable[[Sequence[str]], Tensor]
 """From texts to a probability, or a vote, for each class."""
 
 
-def of_tf_idf(splits: LabelledSplits, context: RunContext) -> Answer:
+def of_tf_idf(splits: Splits[LabelledText], context: RunContext) -> Answer:
     """Learned from counts of words and pairs."""
     return of_counts("word", (1, 2), splits.train)
 
 
-def of_nb_svm(splits: LabelledSplits, context: RunContext) -> Answer:
+def of_nb_svm(splits: Splits[LabelledText], context: RunContext) -> Answer:
     """From texts to votes for two classes, learned as Wang and Manning do.
 
     A feature is whether a word or a pair stands in the text, times the
@@ -75,7 +76,7 @@ def of_nb_svm(splits: LabelledSplits, context: RunContext) -> Answer:
     return votes
 
 
-def of_vectors(splits: LabelledSplits, context: RunContext) -> Answer:
+def of_vectors(splits: Splits[LabelledText], context: RunContext) -> Answer:
     """Learned from MiniLM's vectors, with the best ``C`` on dev."""
 
     def vectors_of(texts: Sequence[str]) -> Tensor:
@@ -93,7 +94,7 @@ def of_vectors(splits: LabelledSplits, context: RunContext) -> Answer:
     return answer
 
 
-def of_both(splits: LabelledSplits, context: RunContext) -> Answer:
+def of_both(splits: Splits[LabelledText], context: RunContext) -> Answer:
     """The mean of the probabilities by counts and by vectors."""
     ways = [way(splits, context) for way in (of_tf_idf, of_vectors)]
     return lambda texts: sum(way(texts) for way in ways) / len(ways)

@@ -27,7 +27,8 @@ from transformer_course.checkpoints.pretrained import (
     read_start,
     sentence_vectors,
 )
-from transformer_course.data.labelled import LabelledSplits, LabelledText
+from transformer_course.data.labelled import LabelledText
+from transformer_course.data.text import Splits
 from transformer_course.data.wordpiece import SPECIAL, WordPiece
 from transformer_course.decoding.classify import probabilities
 from transformer_course.models.bert import Bert
@@ -104,7 +105,7 @@ def smoke_start() -> Start:
 
 
 def vectors_of(
-    splits: LabelledSplits, train: LabelledText, context: RunContext
+    splits: Splits[LabelledText], train: LabelledText, context: RunContext
 ) -> tuple[tuple[Tensor, list[int]], ...]:
     """The sentences' vectors and the labels of train, dev and test."""
     return tuple(

@@ -14,7 +14,11 @@ import numpy as np
 
 from experiments.lab import Experiment, Record, RunContext
 from experiments.pre_trainings import text_for
-from transformer_course.batches.masked import Documents, joined
+from transformer_course.batches.masked import (
+    encode_works,
+    joined,
+    passages_of,
+)
 from transformer_course.data.aozora import Work
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.training.presets import PRESETS
@@ -34,9 +38,8 @@ Contexts = dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]]
 
 def rows_of(text: list[Work], tokenizer: Tokenizer) -> np.ndarray:
     """All passages in one row, with room for the neighbours between them."""
-    passages = Documents.of(text, tokenizer).passages(
-        PRESET.model.max_length - 2
-    )
+    works = encode_works(text, tokenizer)
+    passages = passages_of(works, PRESET.model.max_length - 2)
     flat: list[int] = [PAD, PAD]
     for work in passages:
         for chapter in work:

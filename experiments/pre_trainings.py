@@ -23,8 +23,9 @@ from experiments.lab import (
 from transformer_course.batches.masked import MaskedBatch
 from transformer_course.checkpoints import checkpoint
 from transformer_course.data.aozora import Chapter, Work
-from transformer_course.data.aozora.authors import WorkSplits, works
+from transformer_course.data.aozora.authors import works
 from transformer_course.data.config import DataConfig
+from transformer_course.data.text import Splits
 from transformer_course.data.tokenizer import MASK_PIECE, Tokenizer
 from transformer_course.decoding.fill import fill
 from transformer_course.models.mode import eval_mode
@@ -49,13 +50,13 @@ FILLED = (
 TOP = 5
 
 
-def text_for(context: RunContext) -> WorkSplits:
+def text_for(context: RunContext) -> Splits[list[Work]]:
     """The works; in a smoke test a few lines that need no file."""
     if not context.smoke:
         return works()
     lines = tuple(f"{a}は{b}。" for a in "犬猫" for b in "白黒")
     small = [Work("a", "b", (Chapter("", lines),))] * 2
-    return WorkSplits(small, small, small)
+    return Splits(small, small, small)
 
 
 def scores(model, tokenizer: Tokenizer, text: list[Work]) -> Record:

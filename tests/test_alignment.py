@@ -41,11 +41,10 @@ def test_on_the_grammar_it_beats_a_guess():
 
 
 def test_the_error_rate_by_hand():
-    sure, possible = [{(0, 0), (1, 1)}], [{(0, 0), (1, 1), (0, 1)}]
+    sure, more = [{(0, 0), (1, 1)}], [{(0, 0), (1, 1), (0, 1)}]
     assert alignment_error_rate(sure, sure) == 0
     assert alignment_error_rate([{(0, 0)}], sure) == pytest.approx(1 / 3)
-    assert alignment_error_rate(possible, sure, possible) == 0
-    assert alignment_error_rate(possible, sure) == pytest.approx(1 / 5)
+    assert alignment_error_rate(more, sure) == pytest.approx(1 / 5)
     assert alignment_error_rate([set()], sure) == 1
 
 

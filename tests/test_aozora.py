@@ -19,7 +19,6 @@ from transformer_course.data.aozora import (
 )
 from transformer_course.data.aozora.markup import pieces, plain
 from transformer_course.data.download import fetch, find_corpus
-from transformer_course.errors import CorpusError
 
 RULER = 55 * "-"
 HEAD = ["猫", "夏目漱石", ""]
@@ -45,7 +44,7 @@ def book(*body, legend=LEGEND, footer=FOOTER):
 def body_of(path):
     """The raw text of a file's body."""
     lines = split_lines(path.read_bytes().decode("cp932"))
-    _, start, footer = aozora.split_file(lines, path.name)
+    _, start, footer = aozora.split_file(lines)
     return "\n".join(lines[start:footer])
 
 
@@ -258,33 +257,6 @@ def test_a_file_without_a_legend_or_with_other_ends_of_lines():
 )
 def test_head(lines, title, author):
     assert read_head(lines) == (title, author)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"\n\n\xff", "cat.txt is not cp932: line 3 has"),
-        ("吾輩は猫である。".encode(), "iconv -f UTF-8 -t CP932 cat.txt"),
-        (book("　本文。", footer=[]), "cat.txt has no footer.* 底本："),
-        (book(legend=LEGEND[:-1]), "line 4: the legend .* not end"),
-    ],
-)
-def test_what_is_no_book_is_named(content, message):
-    with pytest.raises(CorpusError, match=message):
-        parse(content, "cat.txt")
-
-
-@pytest.mark.parametrize(
-    ("line", "sign"),
-    [
-        ("山路《やま\r\nみち》を登る", "《"),
-        ("山路やまみち》を登る", "》"),
-        ("※［＃「目＋匡」、第3水準1-88-81", "［＃"),
-    ],
-)
-def test_markup_that_is_not_balanced(line, sign):
-    with pytest.raises(CorpusError, match=f"line 13: {sign} stands alone in"):
-        parse(book("　本文。", line), "cat.txt")
 
 
 # --- the corpora -------------------------------------------------------------

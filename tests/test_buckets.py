@@ -112,11 +112,6 @@ def test_a_pair_longer_than_the_budget():
         BucketedBatches(pairs, 9)
 
 
-def test_no_pairs():
-    with pytest.raises(ConfigError, match="no sentence pairs"):
-        BucketedBatches([], 10)
-
-
 @pytest.mark.parametrize(("number", "budget"), CASES)
 def test_texts_without_sources(number, budget):
     pairs = [(None, tgt) for _, tgt in random_pairs(number)]

@@ -593,12 +593,6 @@ def test_a_model_is_scored_on_all_and_on_unseen(run, model, scored, tmp_path):
     assert (status, out.count("sentences")) == (0, 1)
 
 
-def test_in_bf16_a_decided_model_scores_the_same(run, model, scored):
-    status, out, _ = run("score", model, "--bf16")
-    assert status == 0
-    assert out.splitlines() == run("score", model)[1].splitlines()
-
-
 @pytest.mark.parametrize(
     ("make", "corpus", "task"),
     [

@@ -176,4 +176,5 @@ def test_what_has_another_sha256_is_not_kept(toy, server, cache):
 def test_what_is_here_is_right(name):
     if not download.is_available(name):
         pytest.skip(f"{name} is not here")
-    assert set(download.verify(name).values()) == {"ok"}
+    files = download.find_corpus(name).files
+    assert {file.status for file in files} == {"ok"}

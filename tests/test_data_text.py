@@ -1,6 +1,5 @@
 """Parallel text: reading it, and what is wrong with other people's files."""
 
-import gzip
 import unicodedata
 
 import pytest
@@ -76,33 +75,10 @@ def test_bytes_that_are_not_utf8(write):
         read_lines(path)
 
 
-@pytest.mark.parametrize(
-    ("encoding", "named"),
-    [
-        ("utf-16", "UTF-16"),
-        ("utf-16-be", "UTF-16"),
-        ("utf-32", "UTF-32"),
-        ("iso2022_jp", "ISO-2022-JP"),
-        ("iso2022_kr", "ISO-2022-KR"),
-    ],
-)
-def test_encodings_that_are_recognised(write, encoding, named):
-    mark = "\ufeff" if encoding.endswith("be") else ""
-    text = "고양이" if named.endswith("KR") else "猫が"
-    path = write("text.ja", f"{mark}{text}\n".encode(encoding))
-    with pytest.raises(CorpusError, match=f"iconv -f {named} -t UTF-8"):
-        read_lines(path)
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (gzip.compress(b"cat"), "compressed or packed file. Unpack"),
-        ("cat".encode("utf-16-le"), "a byte of 0, as UTF-16"),
-    ],
-)
-def test_what_is_no_text_is_not_to_be_converted(write, content, said):
-    with pytest.raises(CorpusError, match=f"{said}(?!.*iconv)"):
+@pytest.mark.parametrize("encoding", ["utf-16-le", "iso2022_jp", "iso2022_kr"])
+def test_what_only_looks_like_utf8(write, encoding):
+    content = "cat 犬".encode(encoding, "ignore")
+    with pytest.raises(CorpusError, match="is not UTF-8.* UTF-16 have"):
         read_lines(write("text.ja", content))
 
 

@@ -26,8 +26,8 @@ from experiments.small_images import FOLDS, colours_of, in_grey, read
 from experiments.surprise import nats_of_texts, of_part
 from transformer_course.batches.pairs import padded_batch
 from transformer_course.data.images import ImageSet
-from transformer_course.data.labelled import LabelledSplits, LabelledText
-from transformer_course.data.text import ParallelText
+from transformer_course.data.labelled import LabelledText
+from transformer_course.data.text import ParallelText, Splits
 from transformer_course.data.tokenizer import PAD, Tokenizer
 from transformer_course.models.ngram import KneserNey
 from transformer_course.training.report import text_nll
@@ -133,7 +133,7 @@ def test_a_split_by_passage_has_the_same_sizes_and_works_in_all_parts():
             [f"work {i // 30}" for i in places],
         )
 
-    by_work = LabelledSplits(part(0, 60), part(60, 30), part(90, 30))
+    by_work = Splits(part(0, 60), part(60, 30), part(90, 30))
     found = by_passage(by_work)
     parts = found.train, found.dev, found.test
     assert list(map(len, parts)) == [60, 30, 30]

@@ -249,12 +249,10 @@ def test_a_model_in_training_writes_what_it_writes_in_evaluation(kind):
     assert all(module.training for module in model.modules())
 
 
-def test_each_source_needs_one_prefix_and_a_batch_a_source():
+def test_each_source_needs_one_prefix():
     prefix = ragged_ids([2] * 7)
     with pytest.raises(ConfigError, match=f"7, .* {len(SOURCES)}: give"):
         greedy_search(translator("gru"), SOURCES, prefix=prefix)
-    with pytest.raises(ConfigError, match="batch is empty: give"):
-        greedy_search(translator("gru"), SOURCES[:0])
 
 
 @each_search

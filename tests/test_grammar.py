@@ -163,13 +163,6 @@ def test_subjects_and_verbs_agree(pairs):
         assert not any(re.search(w, pair.src) for w in wrong), pair
 
 
-def test_sizes_that_cannot_be_had():
-    with pytest.raises(ConfigError, match="size is -1"):
-        grammar_pairs(-1)
-    with pytest.raises(ConfigError, match="none can be negative"):
-        grammar_corpus(train=-1)
-
-
 def test_more_than_the_grammar_can_say(monkeypatch):
     monkeypatch.setattr(grammar, "CONSTRUCTIONS", ((1.0, simple.profession),))
     monkeypatch.setattr(grammar, "PATIENCE", 20)

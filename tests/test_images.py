@@ -22,7 +22,7 @@ from transformer_course.batches.images import (
 from transformer_course.checkpoints import checkpoint
 from transformer_course.data.corpora import load_images
 from transformer_course.data.download import is_available
-from transformer_course.data.images import ImageSet, read_idx
+from transformer_course.data.images import read_idx
 from transformer_course.errors import ConfigError, CorpusError
 from transformer_course.inference.model import TrainedModel
 from transformer_course.interpretation.explain import (
@@ -89,20 +89,6 @@ def test_a_corpus_without_images_names_those_that_have_some():
         load_images("grammar")
 
 
-@pytest.mark.parametrize(
-    ("labels", "said"),
-    [
-        ([0], "2 images but 1 labels"),
-        ([0, -1], "2 classes, numbered from 0"),
-        ([0, 2], "2 classes, numbered from 0"),
-    ],
-)
-def test_labels_that_do_not_fit_are_refused(labels, said):
-    pixels = torch.zeros(2, 1, 4, 4, dtype=torch.uint8)
-    with pytest.raises(CorpusError, match=said):
-        ImageSet(pixels, torch.tensor(labels), ("a", "b"))
-
-
 def idx(shape: tuple[int, ...], numbers: bytes, kind: int = 8) -> bytes:
     """A file of the idx format."""
     dimensions = b"".join(n.to_bytes(4, "big") for n in shape)
@@ -118,30 +104,6 @@ def test_an_idx_file_is_read_as_it_was_written(tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(packed(idx((2, 3), bytes(range(6)))))
     assert read_idx(path).tolist() == [[0, 1, 2], [3, 4, 5]]
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (packed(idx((9,), bytes(9)))[:-12], "expected a gzipped file"),
-        (packed(b""), "begins with nothing"),
-        (packed(idx((2,), bytes(2), kind=13)), "00 00 0d"),
-        (packed(idx((2, 3), bytes(7))), "2 × 3 numbers, but has 7"),
-        (packed(idx((2, 3), b"")[:6]), "cut short or damaged"),
-    ],
-    ids=["gzip", "empty", "kind", "too many", "cut header"],
-)
-def test_a_damaged_idx_file_is_one_clear_line(content, said, tmp_path):
-    path = tmp_path / "a.gz"
-    path.write_bytes(content)
-    with pytest.raises(CorpusError, match=said) as raised:
-        read_idx(path)
-    assert "\n" not in str(raised.value)
-
-
-def test_an_idx_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(CorpusError, match=r"a\.gz cannot be read"):
-        read_idx(tmp_path / "a.gz")
 
 
 # --- batches -----------------------------------------------------------------

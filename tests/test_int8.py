@@ -5,7 +5,6 @@ import torch
 from tiny import tiny_transformer
 
 from transformer_course.checkpoints import checkpoint, int8
-from transformer_course.errors import CheckpointError
 
 SHAPES = [(5, 7), (1, 9), (6, 3, 2, 2), (1, 1, 8)]
 
@@ -66,14 +65,3 @@ def test_a_checkpoint_in_eight_bits_is_the_same_model_but_for_rounding(
         for name in ("small", "whole")
     ]
     assert sizes[0] < 0.6 * sizes[1]  # in so small a one names weigh
-
-
-@pytest.mark.parametrize(
-    "scale", [None, torch.ones(3), torch.ones(2, 1), torch.ones(3, 1).int()]
-)
-def test_scales_that_do_not_fit_are_refused(tmp_path, scale):
-    tensors = {"matrix": torch.ones(3, 4, dtype=torch.int8)}
-    if scale is not None:
-        tensors["matrix.scale"] = scale
-    with pytest.raises(CheckpointError, match=r"matrix .* eight bits"):
-        int8.unpacked(tensors)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from transformer_course.errors import ConfigError
 from transformer_course.models.ngram import KneserNey
 
 TEXTS = ["the cat sat on the mat .", "the dog sat .", "a cat on a mat ."]
@@ -46,16 +45,3 @@ def test_three_discounts_are_those_of_chen_and_goodman():
     for token, count in {"a": 1, "e": 2, "h": 3, "j": 4}.items():
         kept = (count - taken[min(count, 3) - 1]) / len(text)
         assert model.probability([], token) == pytest.approx(kept + rest / 10)
-
-
-@pytest.mark.parametrize(
-    ("texts", "order", "discounts", "message"),
-    [
-        (TEXTS, 0, 3, "order is 0"),
-        ([[], []], 2, 3, "no text"),
-        (TEXTS, 2, 2, "discounts is 2"),
-    ],
-)
-def test_what_cannot_be_counted_is_refused(texts, order, discounts, message):
-    with pytest.raises(ConfigError, match=message):
-        KneserNey(texts, order, 9, discounts)

@@ -14,7 +14,6 @@ from transformer_course.fast.optimize import (
     ShortAttention,
     optimize,
 )
-from transformer_course.inference.model import TrainedModel
 from transformer_course.models.attention import MultiHeadAttention
 from transformer_course.training.config import LoopConfig
 from transformer_course.training.loop import make_optimizer
@@ -179,14 +178,3 @@ def test_with_gradients_long_inputs_are_left_to_the_fused_kernel(
     assert torch.is_tensor(layer.attend(short, short, short, None))
     for query, key in ((short, long), (long, short)):
         assert layer.attend(query, key, key, None) == "fused"
-
-
-def test_a_model_in_bf16_translates_nearly_alike(finished):
-    used = TrainedModel.load(finished, "cpu", raw=True, bf16=True)
-    plain = TrainedModel.load(finished, "cpu", raw=True)
-    assert {p.dtype for p in used.model.parameters()} == {torch.bfloat16}
-    src, tgt = torch.tensor([[5, 6, 7, 3]]), torch.tensor([[2, 5, 6]])
-    with torch.inference_mode():
-        rounded = used.model(src, tgt).float().softmax(dim=-1)
-        close(rounded, plain.model(src, tgt).softmax(dim=-1), 0.05)
-    assert len(used.translate(["i like dogs ."], beam_size=2)) == 1

@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from tiny import close, tiny_gru, tiny_language_model
+from tiny import close, tiny_language_model
 from torch import nn
 
-from transformer_course.errors import ConfigError
 from transformer_course.training.optimizers import (
     MuonAdamW,
     cosine,
@@ -38,11 +37,6 @@ def test_every_weight_has_one_of_the_two_optimizers():
     assert len(matrices) + len(others) == len(list(model.parameters()))
     assert all(p.dim() == 2 for p in matrices)
     assert id(model.embedding.weight) in {id(p) for p in others}
-
-
-def test_a_model_without_such_matrices_is_refused():
-    with pytest.raises(ConfigError, match="RecurrentTranslator has no list"):
-        make_muon(tiny_gru())
 
 
 @pytest.mark.parametrize("shape", [(40, 60), (60, 40)])

@@ -196,8 +196,6 @@ def test_what_counts_nothing_is_refused():
     rollouts = Rollouts(tiny_modern(), [[1, 5]], lambda *_: math.nan, **few)
     with pytest.raises(ConfigError, match="nan.*expected finite"):
         list(rollouts.epoch(0))
-    with pytest.raises(ConfigError, match="at_once is 3.* 1 to 2"):
-        Rollouts(tiny_modern(), [[1, 5], [1, 6]], lambda *_: 1.0, at_once=3)
     with pytest.raises(ConfigError, match="none of 2 rows has an answer"):
         answer_batch([([1, 5], []), ([1], [])])
 
@@ -286,16 +284,3 @@ def test_an_answer_ends_with_eos_or_has_the_full_length(device):
         assert answer.count(EOS) == (answer[-1] == EOS)
         assert len(answer) == 6 or answer[-1] == EOS
     assert len({*map(len, drawn)}) > 1
-
-
-@pytest.mark.parametrize(
-    ("prompts", "count", "length", "said"),
-    [
-        ([[]], 2, 6, r"have \[0\] ids"),
-        ([[1], [1, 5]], 2, 6, r"have \[1, 2\] ids"),
-        ([[1]], 0, 6, "count is 0"),
-    ],
-)
-def test_nothing_to_draw_is_refused(prompts, count, length, said):
-    with pytest.raises(ConfigError, match=said):
-        draw_answers(tiny_modern(), prompts, count, length)

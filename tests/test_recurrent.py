@@ -19,11 +19,6 @@ def test_rows_that_share_a_memory_equal_rows_with_a_copy_each(attention):
     close(shared, copied)
 
 
-def test_an_empty_batch_is_refused():
-    with pytest.raises(ConfigError, match="batch of texts is 2 × 0 ids"):
-        tiny_gru().encode(random_ids(2, 0))
-
-
 def test_without_attention_only_the_ends_of_the_memory_are_read():
     model = tiny_gru(attention=False)
     src = ragged_ids([7, 4, 1], seed=1)

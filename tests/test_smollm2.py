@@ -302,11 +302,6 @@ def test_what_a_file_holds_is_the_model_that_was_written(tmp_path, tied):
         ("llama.rope.scaling.type", "linear"),
         ("llama.rope.dimension_count", 2),
         ("llama.attention.key_length", 8),
-        ("llama.rope.freq_base", None),
-        ("tokenizer.ggml.tokens", None),
-        ("tokenizer.ggml.merges", None),
-        ("tokenizer.ggml.merges", ["ca"]),
-        ("tokenizer.ggml.token_type", [3] * 3),
     ],
 )
 def test_a_file_that_would_be_misread_is_refused(tmp_path, name, value):

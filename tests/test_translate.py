@@ -21,7 +21,6 @@ from transformer_course.decoding.translate import (
     too_long,
     translate,
 )
-from transformer_course.errors import ConfigError
 
 TEXT = tiny_splits().test
 SENTENCES = ["red cat", "", TEXT.src[0], "   ", "old", "fish fish fish fish"]
@@ -77,11 +76,6 @@ def test_a_source_is_encoded_as_in_training(tokenizer):
     sources = [encode_source(tokenizer, text, 4) for text in TEXT.src]
     assert sources == [src for src, _ in pairs]
     assert all(len(src) == 4 and src[-1] == EOS for src in sources)
-
-
-def test_a_batch_of_none_is_refused(model, tokenizer):
-    with pytest.raises(ConfigError, match="batch_size is 0"):
-        translate(model, tokenizer, TEXT.src, batch_size=0)
 
 
 # --- candidates -------------------------------------------------------------

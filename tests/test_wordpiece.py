@@ -90,7 +90,6 @@ def test_lines_may_end_as_windows_ends_them(tmp_path):
     [
         (b"\xff\xfe", "cannot be read as a vocabulary.*UTF-8"),
         (b"cats\ndogs\n", "these 2 pieces have no \\[PAD\\]"),
-        ("\n".join([*SPECIAL, "a", "a"]).encode(), "'a' stands twice"),
     ],
 )
 def test_a_file_that_is_no_vocabulary(tmp_path, content, said):

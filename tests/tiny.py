@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from transformer_course.data import images, labelled
 from transformer_course.data.corpora import CORPORA, Corpus
-from transformer_course.data.labelled import LabelledSplits, LabelledText
+from transformer_course.data.labelled import LabelledText
 from transformer_course.data.text import ParallelText, Splits
 from transformer_course.data.tokenizer import BOS, PAD
 from transformer_course.models.config import (
@@ -171,7 +171,7 @@ def tiny_labels(monkeypatch, name: str = "sentence_polarity") -> None:
     monkeypatch.setitem(labelled.CLASSES, name, ("no", "yes"))
 
 
-def tiny_labelled() -> LabelledSplits:
+def tiny_labelled() -> Splits[LabelledText]:
     """The same sentences: is there a cat in them?"""
     parts = []
     for text in (tiny_splits().train, tiny_splits().dev, tiny_splits().test):
@@ -179,7 +179,7 @@ def tiny_labelled() -> LabelledSplits:
         parts.append(
             LabelledText(text.src, labels, ("no", "yes"), list(text.src))
         )
-    return LabelledSplits(*parts, "by their places")
+    return Splits(*parts, "by their places")
 
 
 def tiny_digits(monkeypatch) -> None:
@@ -188,7 +188,7 @@ def tiny_digits(monkeypatch) -> None:
     pixels = torch.randint(256, (60, 1, 8, 8), generator=generator)
     labels, names = torch.arange(60) % 10, images.CLASSES["digits"]
     some = images.ImageSet(pixels.byte(), labels, names)
-    splits = images.ImageSplits(some, some.take(slice(20)), some)
+    splits = Splits(some, some.take(slice(20)), some)
     monkeypatch.setattr(images, "digits", lambda: splits)
 
 

@@ -13,9 +13,9 @@ from tiny import tiny_pairs
 
 from transformer_course.checkpoints import checkpoint
 from transformer_course.data.aozora import Chapter, Work
-from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import CORPORA, Corpus
+from transformer_course.data.text import Splits
 from transformer_course.models.bert_config import (
     BertConfig,
     RecurrentClassifierConfig,
@@ -154,9 +154,9 @@ def tiny_works(count: int) -> list[Work]:
     ]
 
 
-def tiny_library() -> WorkSplits:
+def tiny_library() -> Splits[list[Work]]:
     """The same in three parts."""
-    return WorkSplits(tiny_works(4), tiny_works(2), tiny_works(2))
+    return Splits(tiny_works(4), tiny_works(2), tiny_works(2))
 
 
 def tiny_books(monkeypatch) -> None:

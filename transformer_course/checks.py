@@ -132,15 +132,9 @@ def _fits(value: Any, hint: Any) -> bool:
         )
     if origin is Literal:
         return value in args
-    if origin is tuple and args[-1] is Ellipsis:
+    if origin is tuple:
         return isinstance(value, tuple) and all(
             _fits(item, args[0]) for item in value
-        )
-    if origin is tuple:
-        return (
-            isinstance(value, tuple)
-            and len(value) == len(args)
-            and all(map(_fits, value, args))
         )
     if args:  # a union
         return any(_fits(value, one) for one in args)
@@ -164,10 +158,8 @@ def _named(hint: Any) -> str:
         return " ".join([_named(args[0]), *texts]).strip()
     if origin is Literal:
         return " or ".join(args)
-    if origin is tuple and args[-1] is Ellipsis:
-        return ""
     if origin is tuple:
-        return f"{len(args)} values, each {_named(args[0])}"
+        return ""
     if args:
         return " or ".join(map(_named, args))
     return TYPE_NAMES.get(hint, hint.__name__)

@@ -41,12 +41,7 @@ def read_json(path: str | Path) -> dict[str, Any]:
         OSError: the file cannot be read.
         ValueError: it holds no object in JSON.
     """
-    return parse_json(Path(path).read_bytes())
-
-
-def parse_json(content: bytes) -> dict[str, Any]:
-    """Parse an object in JSON, in UTF-8; a ValueError if it is none."""
-    values = json.loads(content.decode())
+    values = json.loads(Path(path).read_text("utf-8"))
     if not isinstance(values, dict):
         raise ValueError("not a JSON object")
     return values

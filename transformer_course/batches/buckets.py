@@ -133,10 +133,6 @@ class BucketedBatches:
         seed: int = 0,
         max_shapes: int = 12,
     ):
-        if not pairs:
-            raise ConfigError(
-                "there are no sentence pairs to make batches of."
-            )
         self.seed = seed
         lengths = [(len(src or ()), len(tgt) - 1) for src, tgt in pairs]
         _check_budget(lengths, token_budget)

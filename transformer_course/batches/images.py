@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
+from transformer_course.batches.pairs import moved
 from transformer_course.data.images import ImageSet
 
 
@@ -23,10 +24,7 @@ class ImageBatch(NamedTuple):
     labels: Int[Tensor, " batch"]
     """Numbers of classes."""
 
-    def to(self, device: torch.device | str) -> "ImageBatch":
-        """Move the batch to a device."""
-        images = self.images.to(device, non_blocking=True)
-        return ImageBatch(images, self.labels.to(device, non_blocking=True))
+    to = moved
 
 
 def scaled(

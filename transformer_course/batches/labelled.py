@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from transformer_course.batches.buckets import BucketedBatches
-from transformer_course.batches.pairs import pad_rows
+from transformer_course.batches.pairs import moved, pad_rows
 from transformer_course.data.labelled import LabelledText
 from transformer_course.data.tokenizer import PAD, AnyTokenizer
 from transformer_course.errors import ConfigError
@@ -22,10 +22,7 @@ class LabelledBatch(NamedTuple):
     labels: Int[Tensor, " batch"]
     """Numbers of classes."""
 
-    def to(self, device: torch.device | str) -> "LabelledBatch":
-        """Move the batch to a device."""
-        ids = self.ids.to(device, non_blocking=True)
-        return LabelledBatch(ids, self.labels.to(device, non_blocking=True))
+    to = moved
 
 
 def text_rows(

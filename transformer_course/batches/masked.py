@@ -9,7 +9,6 @@ eos. Chapter 18.
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
@@ -17,7 +16,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from transformer_course.batches.pairs import pad_rows
+from transformer_course.batches.pairs import moved, pad_rows
 from transformer_course.data.aozora import Work
 from transformer_course.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from transformer_course.errors import ConfigError
@@ -51,14 +50,7 @@ class MaskedBatch(NamedTuple):
     kinds: Int[Tensor, " batch"] | None
     """Kind of each pair; None without pairs."""
 
-    def to(self, device: torch.device | str) -> "MaskedBatch":
-        """Move the batch to a device."""
-        return MaskedBatch(
-            *(
-                None if part is None else part.to(device, non_blocking=True)
-                for part in self
-            )
-        )
+    to = moved
 
 
 def mask_words(
@@ -112,43 +104,39 @@ def joined(
     return [*ids, *second, EOS], segments + [1] * (len(second) + 1)
 
 
-@dataclass(frozen=True)
-class Documents:
-    """Works as ids: a list of chapters each, which are lists of sentences."""
-
-    works: list[list[Chapter]]
-
-    @classmethod
-    def of(cls, works: Sequence[Work], tokenizer: Tokenizer) -> "Documents":
-        """Tokenize the sentences of works."""
-        return cls(
-            [
-                [
-                    [tokenizer.encode(s) for s in chapter.sentences]
-                    for chapter in work.chapters
-                    if chapter.lines
-                ]
-                for work in works
-            ]
-        )
-
-    def passages(self, room: int, skip: int = 0) -> list[list[list[Sentence]]]:
-        """Group sentences into passages of at most ``room`` ids.
-
-        A longer sentence is truncated. No passage crosses chapters.
-
-        Args:
-            room: maximum number of ids of a passage.
-            skip: sentences at each chapter's start that form a passage of
-                their own, which shifts all others.
-
-        Returns:
-            For each work, for each chapter, the ids of its passages.
-        """
-        return [
-            [_grouped(chapter, room, skip) for chapter in work]
-            for work in self.works
+def encode_works(
+    works: Sequence[Work], tokenizer: Tokenizer
+) -> list[list[Chapter]]:
+    """The ids of works: of each its chapters, of each its sentences."""
+    return [
+        [
+            [tokenizer.encode(s) for s in chapter.sentences]
+            for chapter in work.chapters
+            if chapter.lines
         ]
+        for work in works
+    ]
+
+
+def passages_of(
+    works: list[list[Chapter]], room: int, skip: int = 0
+) -> list[list[list[Sentence]]]:
+    """Group sentences into passages of at most ``room`` ids.
+
+    A longer sentence is truncated. No passage crosses chapters.
+
+    Args:
+        works: from :func:`encode_works`.
+        room: maximum number of ids of a passage.
+        skip: sentences at each chapter's start that form a passage of
+            their own, which shifts all others.
+
+    Returns:
+        For each work, for each chapter, the ids of its passages.
+    """
+    return [
+        [_grouped(chapter, room, skip) for chapter in work] for work in works
+    ]
 
 
 def _grouped(chapter: Chapter, room: int, skip: int) -> list[Sentence]:
@@ -174,7 +162,7 @@ def draw_pairs(
     does not decide. Where a work has nothing else, B is of another one.
 
     Args:
-        passages: from :meth:`Documents.passages`.
+        passages: from :func:`passages_of`.
         draw: the random numbers.
     """
     flat = [list(chain.from_iterable(work)) for work in passages]
@@ -199,7 +187,7 @@ class MaskedBatches:
     """Shuffled batches of texts with masked words, drawn anew each epoch.
 
     Args:
-        documents: the texts; at least two works for pairs.
+        works: the texts, from :func:`encode_works`; at least two for pairs.
         tokenizer: knows [MASK].
         max_length: maximum number of ids of a row.
         token_budget: maximum of rows times ``max_length``.
@@ -212,7 +200,7 @@ class MaskedBatches:
 
     def __init__(
         self,
-        documents: Documents,
+        works: list[list[Chapter]],
         tokenizer: Tokenizer,
         max_length: int,
         token_budget: int,
@@ -225,7 +213,7 @@ class MaskedBatches:
                 f"max_length is {max_length} and token_budget {token_budget}: "
                 "a row needs at least 5 ids, and a batch a row."
             )
-        self.documents, self.pairs, self.seed = documents, pairs, seed
+        self.works, self.pairs, self.seed = works, pairs, seed
         self.mask_id = tokenizer.mask_id
         self.vocab_size = tokenizer.vocab_size
         self.rows = token_budget // max_length
@@ -239,7 +227,7 @@ class MaskedBatches:
         self, number: int
     ) -> list[tuple[Sentence, Sentence | None, Kind]]:
         """The rows of an epoch, in the order of the text."""
-        passages = self.documents.passages(self.room, number % 4)
+        passages = passages_of(self.works, self.room, number % 4)
         if self.pairs:
             draw = random.Random(self.seed * 1_000_003 + number)
             return draw_pairs(passages, draw)

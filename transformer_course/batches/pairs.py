@@ -5,7 +5,7 @@ target or, for a language model, a target alone. Chapter 11 derives it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -17,6 +17,11 @@ from transformer_course.errors import ConfigError
 
 IdPair = tuple[list[int] | None, list[int]]
 """Ids of a source, or None where there is none, and ids of a target."""
+
+
+def moved(batch: Any, device: torch.device | str) -> Any:
+    """The tensors of a batch, or its batches, on a device."""
+    return type(batch)(*(p if p is None else p.to(device) for p in batch))
 
 
 class Batch(NamedTuple):
@@ -47,9 +52,7 @@ class Batch(NamedTuple):
         source = () if self.src is None else (self.src,)
         return *source, self.tgt_in
 
-    def to(self, device: torch.device | str) -> "Batch":
-        """Move the batch to a device."""
-        return self._map(lambda ids: ids.to(device, non_blocking=True))
+    to = moved
 
     def repeat(self, times: int) -> "Batch":
         """Repeat the rows ``times`` times."""
@@ -200,8 +203,6 @@ def padded_batch(
     Raises:
         ConfigError: there is no pair.
     """
-    if not pairs:
-        raise ConfigError("the batch is empty: give at least one pair.")
     sources, targets = zip(*pairs, strict=True)
     return Batch(
         None if sources[0] is None else pad_rows(sources, widths[0]),

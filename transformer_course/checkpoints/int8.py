@@ -13,8 +13,6 @@ section 2, calls this symmetric and per channel.
 import torch
 from torch import Tensor
 
-from transformer_course.errors import CheckpointError
-
 LARGEST = 127
 """Of the whole numbers, on both sides of zero."""
 SMALLEST = 1e-30
@@ -58,26 +56,9 @@ def packed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def unpacked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What :func:`packed` made, as ``float32``; other tensors as they are.
-
-    Raises:
-        CheckpointError: a matrix has no scales, or not one for each row.
-    """
+    """What :func:`packed` made, as ``float32``; other tensors as they are."""
     restored = dict(tensors)
     for name, values in tensors.items():
         if values.dtype == torch.int8:
-            scale = restored.pop(name + SCALE, None)
-            _check_scale(name, values, scale)
-            restored[name] = dequantized(values, scale)
+            restored[name] = dequantized(values, restored.pop(name + SCALE))
     return restored
-
-
-def _check_scale(name: str, values: Tensor, scale: Tensor | None) -> None:
-    expected = (*values.shape[:1], *[1] * (values.ndim - 1))
-    shape = None if scale is None else tuple(scale.shape)
-    if shape != expected or not scale.is_floating_point():
-        found = "none" if scale is None else f"{scale.dtype} {list(shape)}"
-        raise CheckpointError(
-            f"{name} is in eight bits, and its scales are {found}: expected "
-            f"numbers {list(expected)}. Take another checkpoint."
-        )

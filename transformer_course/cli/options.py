@@ -65,13 +65,6 @@ Output = Annotated[
         metavar="FILE", help="write the translations here, when all are done."
     ),
 ]
-Bf16 = Annotated[
-    bool,
-    tyro.conf.arg(
-        help="compute in bf16: about twice as fast on a processor that has "
-        "instructions for it; one translation in thirty differs."
-    ),
-]
 Device = Annotated[str, tyro.conf.arg(help="auto, cpu, cuda, cuda:1, mps.")]
 
 
@@ -79,7 +72,6 @@ def load(
     model: Path,
     device: str,
     raw: bool = False,
-    bf16: bool = False,
     others: tuple[Path, ...] = (),
 ) -> "TrainedModel":
     """Load a model, or an ensemble, and log the checkpoints of runs."""
@@ -87,7 +79,7 @@ def load(
 
     loaded = []
     for path in (model, *others):
-        loaded.append(TrainedModel.load(path, device, raw, bf16))
+        loaded.append(TrainedModel.load(path, device, raw))
         if loaded[-1].path != path:
             log(f"using {loaded[-1].path}")
     return loaded[0].ensemble_with(loaded[1:])

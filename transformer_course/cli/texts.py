@@ -25,7 +25,6 @@ from transformer_course.cli.lines import (
 from transformer_course.cli.options import (
     Alpha,
     BeamSize,
-    Bf16,
     Device,
     MaxLength,
     Model,
@@ -62,7 +61,6 @@ def translate(
     n_best: int = 0,
     stream: bool = False,
     raw: Raw = False,
-    bf16: Bf16 = False,
     others: Others = (),
     device: Device = "auto",
 ) -> None:
@@ -95,7 +93,7 @@ def translate(
     by_hand = file is None and typed()
     stream = stream or (greedy and by_hand and sys.stdout.isatty())
     size = 1 if by_hand or stream else CHUNK * n_workers()
-    used = load(model, device, raw, bf16, others)
+    used = load(model, device, raw, others)
     used.require_output("translation", "text", prompt_side="src")
     used = replace(used, max_length=max_length)
     alpha = used.alpha if alpha is None else alpha
@@ -202,7 +200,6 @@ def score(
     confusion: Annotated[
         tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE]")
     ] = (),
-    bf16: Bf16 = False,
     others: Others = (),
     device: Device = "auto",
 ) -> None:
@@ -226,7 +223,7 @@ def score(
     _check_search(beam_size, alpha, max_length)
     for path in (model, *others):
         find_trained(path)
-    used = load(model, device, True, bf16, others)
+    used = load(model, device, True, others)
     if files is not None:
         used = replace(used, details=used.details | {"files": files})
     if output is not None:

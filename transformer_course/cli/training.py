@@ -10,7 +10,11 @@ import tyro
 from transformer_course.cli.options import PROGRAM
 from transformer_course.console import log, quoted
 from transformer_course.errors import ConfigError
-from transformer_course.models.config import CustomConfig, ModelConfig
+from transformer_course.models.config import (
+    CustomConfig,
+    ModelConfig,
+    SizesConfig,
+)
 from transformer_course.training.config import Experiment
 from transformer_course.training.presets import PRESETS
 
@@ -186,8 +190,7 @@ def with_file(experiment: Experiment, file: Path) -> Experiment:
             "enja or soseki-cpu."
         )
     code = code_of(file, CLASS)
-    shared = {f.name for f in fields(CustomConfig)} - {"code", "file"}
-    given = {name: getattr(sizes, name) for name in shared}
+    given = {f.name: getattr(sizes, f.name) for f in fields(SizesConfig)}
     config = CustomConfig(**given, code=code, file=str(file))
     name = f"my-{experiment.name}"
     return replace(experiment, model=config, name=name)

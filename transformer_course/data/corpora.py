@@ -17,10 +17,10 @@ from transformer_course.data.text import LANGUAGES, Splits
 from transformer_course.errors import CorpusError
 
 if TYPE_CHECKING:
-    from transformer_course.data.aozora.authors import WorkSplits
+    from transformer_course.data.aozora import Work
     from transformer_course.data.download import ManifestEntry
-    from transformer_course.data.images import ImageSplits
-    from transformer_course.data.labelled import LabelledSplits
+    from transformer_course.data.images import ImageSet
+    from transformer_course.data.labelled import LabelledText
 
 
 def on_use(function: str) -> Callable[[], Any]:
@@ -52,11 +52,11 @@ class Corpus:
     texts: Callable[[], Splits] | None = None
     """Loads running text, as targets; None when it has none, or no training
     reads it yet."""
-    labelled: Callable[[], "LabelledSplits"] | None = None
+    labelled: Callable[[], "Splits[LabelledText]"] | None = None
     """Loads texts with labels; None when it has none."""
-    images: Callable[[], "ImageSplits"] | None = None
+    images: Callable[[], "Splits[ImageSet]"] | None = None
     """Loads images with labels; None when it has none."""
-    works: Callable[[], "WorkSplits"] | None = None
+    works: Callable[[], "Splits[list[Work]]"] | None = None
     """Loads whole works, in chapters and sentences; None when it has none, or
     no training reads them yet."""
     licence: str = ""
@@ -236,7 +236,7 @@ def pairs_of(
     return splits if (src, tgt) == (first, last) else splits.swap()
 
 
-def load_labelled(name: str) -> "LabelledSplits":
+def load_labelled(name: str) -> "Splits[LabelledText]":
     """The texts of a corpus, with their labels.
 
     Args:
@@ -250,7 +250,7 @@ def load_labelled(name: str) -> "LabelledSplits":
     return labelled_of(find(name))
 
 
-def labelled_of(corpus: Corpus) -> "LabelledSplits":
+def labelled_of(corpus: Corpus) -> "Splits[LabelledText]":
     """The texts of a corpus, with their labels.
 
     Raises:
@@ -259,7 +259,7 @@ def labelled_of(corpus: Corpus) -> "LabelledSplits":
     return _loader(corpus, "labelled", "texts with labels")()
 
 
-def load_images(name: str) -> "ImageSplits":
+def load_images(name: str) -> "Splits[ImageSet]":
     """The images of a corpus, with their labels.
 
     Args:

@@ -129,15 +129,6 @@ def is_available(name: str) -> bool:
     return corpus.n_here == len(corpus.files)
 
 
-def verify(name: str) -> dict[str, Status]:
-    """The status of each file of a corpus.
-
-    Raises:
-        CorpusError: no such corpus.
-    """
-    return {file.file: file.status for file in find_corpus(name).files}
-
-
 def fetch(name: str, progress: bool = True) -> dict[str, Path]:
     """Download the files of a corpus that are missing or damaged.
 

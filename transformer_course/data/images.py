@@ -5,8 +5,6 @@ Two corpora: ``digits``, 1,797 of 8 × 8 pixels that come with scikit-learn, and
 """
 
 import gzip
-import math
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from transformer_course.data.download import fetch
-from transformer_course.errors import CorpusError
+from transformer_course.data.text import Splits
 
 CLASSES = {
     "digits": tuple("0123456789"),
@@ -38,17 +36,11 @@ FASHION_DEV = 5000
 """Images held out of the 60,000 to choose checkpoints by: the last ones."""
 DIGITS_HELD_OUT = 300
 """Images of digits in each of dev and test."""
-UNSIGNED_BYTE = 8
-"""The idx format's word for pixels and labels of one byte."""
 
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Images, what each shows, and what that is called.
-
-    Raises:
-        CorpusError: not one label for each image, or a label without a name.
-    """
+    """Images, what each shows, and what that is called."""
 
     images: UInt8[Tensor, "images channels height width"]
     """Pixels from 0 to 255."""
@@ -56,22 +48,6 @@ class ImageSet:
     """The number of each image's class."""
     names: tuple[str, ...]
     """Names of the classes, by number."""
-
-    def __post_init__(self):
-        if len(self.images) != len(self.labels):
-            raise CorpusError(
-                f"{len(self.images):,} images but {len(self.labels):,} "
-                "labels: each image needs exactly one."
-            )
-        if len(self.labels) and not (
-            int(self.labels.min()) >= 0
-            and int(self.labels.max()) < len(self.names)
-        ):
-            raise CorpusError(
-                f"the labels go from {int(self.labels.min())} to "
-                f"{int(self.labels.max())}, but there are "
-                f"{len(self.names)} classes, numbered from 0."
-            )
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -81,16 +57,7 @@ class ImageSet:
         return ImageSet(self.images[places], self.labels[places], self.names)
 
 
-@dataclass(frozen=True)
-class ImageSplits:
-    """Images in the three parts that a training needs."""
-
-    train: ImageSet
-    dev: ImageSet
-    test: ImageSet
-
-
-def fashion_mnist(progress: bool = True) -> ImageSplits:
+def fashion_mnist(progress: bool = True) -> Splits[ImageSet]:
     """Fashion-MNIST: articles of clothing, grey, 28 × 28.
 
     The last 5,000 of its 60,000 training images are the development set; its
@@ -112,14 +79,14 @@ def fashion_mnist(progress: bool = True) -> ImageSplits:
 
     images = read("train")
     learned = len(images) - FASHION_DEV
-    return ImageSplits(
+    return Splits(
         images.take(slice(learned)),
         images.take(slice(learned, None)),
         read("t10k"),
     )
 
 
-def digits() -> ImageSplits:
+def digits() -> Splits[ImageSet]:
     """Hand-written digits, grey, 8 × 8, in a fixed order of drawing.
 
     From the UCI repository (Alpaydin and Kaynak 1998), by way of
@@ -141,7 +108,7 @@ def digits() -> ImageSplits:
         len(images) - 2 * DIGITS_HELD_OUT,
         len(images) - DIGITS_HELD_OUT,
     )
-    return ImageSplits(
+    return Splits(
         images.take(slice(dev)),
         images.take(slice(dev, test)),
         images.take(slice(test, None)),
@@ -156,33 +123,9 @@ def read_idx(path: str | Path) -> UInt8[Tensor, "..."]:
 
     Args:
         path: of the file.
-
-    Raises:
-        CorpusError: it cannot be read, is no such file, or is cut short.
     """
-    try:
-        content = gzip.decompress(Path(path).read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
-        raise CorpusError(
-            f"{path} cannot be read ({error}): expected a gzipped file of "
-            "the idx format. Fetch it again."
-        ) from error
-    if len(content) < 4 or content[:3] != bytes([0, 0, UNSIGNED_BYTE]):
-        raise CorpusError(
-            f"{path} begins with {content[:4].hex(' ') or 'nothing'}: "
-            "expected 00 00 08, an idx file of unsigned bytes."
-        )
+    content = gzip.decompress(Path(path).read_bytes())
     start = 4 + 4 * content[3]
-    shape = [
-        int.from_bytes(content[place : place + 4], "big")
-        for place in range(4, start, 4)
-    ]
-    if len(content) != start + math.prod(shape):
-        size = " × ".join(map(str, shape))
-        raise CorpusError(
-            f"{path} says that it holds {size} numbers, but has "
-            f"{max(len(content) - start, 0):,} bytes of them: it is cut "
-            "short or damaged. Fetch it again."
-        )
+    shape = np.frombuffer(content[4:start], dtype=">u4")
     numbers = np.frombuffer(content, dtype=np.uint8, offset=start)
-    return torch.as_tensor(numbers.reshape(shape).copy())
+    return torch.tensor(numbers.reshape(shape))

@@ -17,7 +17,7 @@ from pathlib import Path
 from transformer_course.data.aozora import Work
 from transformer_course.data.aozora import authors as by_author
 from transformer_course.data.download import fetch
-from transformer_course.data.text import describe_split
+from transformer_course.data.text import Splits, describe_split
 
 CLASSES = {
     "sentence_polarity": ("negative", "positive"),
@@ -106,17 +106,6 @@ class LabelledText:
         return self.take(sorted(kept))
 
 
-@dataclass(frozen=True)
-class LabelledSplits:
-    """Training, development and test set of labelled texts."""
-
-    train: LabelledText
-    dev: LabelledText
-    test: LabelledText
-    how: str = ""
-    """The rule of the split, in a line."""
-
-
 def sha256_of(text: str) -> str:
     """A pseudo-random sort key that is the same in each run."""
     return hashlib.sha256(text.encode()).hexdigest()
@@ -125,7 +114,7 @@ def sha256_of(text: str) -> str:
 # --- sentences of reviews ----------------------------------------------------
 
 
-def sentence_polarity() -> LabelledSplits:
+def sentence_polarity() -> Splits[LabelledText]:
     """Sentences of film reviews: is the review a good one?
 
     Eight folds of ten to learn from, one to choose by, one to report on.
@@ -143,7 +132,7 @@ def sentence_polarity() -> LabelledSplits:
         "sentences",
         "the sha256 of a sentence draws its part, so equal ones stay together",
     )
-    return LabelledSplits(train.mixed(), dev, test, how)
+    return Splits(train.mixed(), dev, test, how)
 
 
 def reviews() -> LabelledText:
@@ -187,7 +176,7 @@ def _from_cp1252(sign: re.Match) -> str:
 # --- passages of books -------------------------------------------------------
 
 
-def authors(given: Iterable[Work] | None = None) -> LabelledSplits:
+def authors(given: Iterable[Work] | None = None) -> Splits[LabelledText]:
     """Passages of books by eleven authors; whole works are held out.
 
     Balanced by a cap: of each author so many passages at the most, drawn
@@ -197,13 +186,14 @@ def authors(given: Iterable[Work] | None = None) -> LabelledSplits:
         given: works that have been read; those of the corpora when None.
 
     Raises:
-        CorpusError: a corpus cannot be had, or a held-out work is missing.
+        CorpusError: a corpus cannot be had.
     """
     works = by_author.works(given)
     caps = MAX_TRAIN, MAX_HELD_OUT, MAX_HELD_OUT
+    parts = works.train, works.dev, works.test
     train, dev, test = (
         passages_of(part).mixed().at_most(cap)
-        for part, cap in zip(works, caps, strict=True)
+        for part, cap in zip(parts, caps, strict=True)
     )
     how = describe_split(
         map(len, (train, dev, test)),
@@ -211,7 +201,7 @@ def authors(given: Iterable[Work] | None = None) -> LabelledSplits:
         f"whole works are held out; an author has {MAX_TRAIN} passages to "
         f"learn from, and {MAX_HELD_OUT} held-out ones, at the most",
     )
-    return LabelledSplits(train.mixed(), dev, test, how)
+    return Splits(train.mixed(), dev, test, how)
 
 
 def passages_of(works: Iterable[Work]) -> LabelledText:

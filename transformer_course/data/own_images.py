@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from transformer_course.console import log
-from transformer_course.data.images import ImageSet, ImageSplits
+from transformer_course.data.images import ImageSet
 from transformer_course.data.own_labels import (
     FEWEST,
     class_names,
@@ -19,7 +19,7 @@ from transformer_course.data.own_labels import (
     warn_unequal,
 )
 from transformer_course.data.own_text import check_digests
-from transformer_course.data.text import describe_split
+from transformer_course.data.text import Splits, describe_split
 from transformer_course.errors import CorpusError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
@@ -30,7 +30,7 @@ GREY = ("1", "L", "LA")
 
 def load(
     files: tuple[str, ...], sha256: tuple[str, ...] | None, size: int
-) -> ImageSplits:
+) -> Splits[ImageSet]:
     """Read a folder of images, scaled to squares, in three parts.
 
     The middle square of each is scaled to ``size`` pixels. If one has
@@ -55,7 +55,9 @@ def load(
 
 
 @lru_cache(maxsize=1)
-def _read(folder: Path, digest: tuple[str, ...], size: int) -> ImageSplits:
+def _read(
+    folder: Path, digest: tuple[str, ...], size: int
+) -> Splits[ImageSet]:
     """As :func:`load`, once for each content."""
     found = _squares(folder, size)
     counts = Counter(path.parent.name for path in found)
@@ -130,7 +132,7 @@ def _pixels(square: Image.Image) -> Tensor:
     return pixels.reshape(*square.size, -1).permute(2, 0, 1)
 
 
-def _split(paths: list[Path], whole: ImageSet) -> ImageSplits:
+def _split(paths: list[Path], whole: ImageSet) -> Splits[ImageSet]:
     """Hold out images of each class, drawn by the sha256 of their pixels, so
     that equal images stay together."""
     contents = [image.numpy().tobytes().hex() for image in whole.images]
@@ -149,4 +151,4 @@ def _split(paths: list[Path], whole: ImageSet) -> ImageSplits:
     sizes = map(len, (train, dev, test))
     rule = "the sha256 of an image's pixels draws its part"
     log(describe_split(sizes, "images", rule))
-    return ImageSplits(train, dev, test)
+    return Splits(train, dev, test)

@@ -14,12 +14,11 @@ from functools import lru_cache
 
 from transformer_course.console import log
 from transformer_course.data.labelled import (
-    LabelledSplits,
     LabelledText,
     sha256_of,
 )
 from transformer_course.data.own_text import check_digests
-from transformer_course.data.text import describe_split, read_lines
+from transformer_course.data.text import Splits, describe_split, read_lines
 from transformer_course.errors import CorpusError
 
 COLUMNS = {
@@ -45,7 +44,7 @@ Row = tuple[str, str, str]
 
 def load(
     files: tuple[str, ...], sha256: tuple[str, ...] | None
-) -> LabelledSplits:
+) -> Splits[LabelledText]:
     """Read, check and split a table of texts; log what is noticed.
 
     Args:
@@ -66,7 +65,7 @@ def load(
 
 
 @lru_cache(maxsize=1)
-def _read(file: str, digest: tuple[str, ...]) -> LabelledSplits:
+def _read(file: str, digest: tuple[str, ...]) -> Splits[LabelledText]:
     """As :func:`load`, once for each content."""
     rows = _rows(file)
     names = class_names(label for _, label, _ in rows)
@@ -227,7 +226,7 @@ def held_out_of(groups: Iterable[str]) -> tuple[set[str], set[str]]:
 
 def _split(
     file: str, names: tuple[str, ...], rows: list[Row]
-) -> LabelledSplits:
+) -> Splits[LabelledText]:
     """Hold out groups of each class; a group of two classes goes once."""
     owner: dict[str, str] = {}
     for _, label, group in rows:
@@ -256,4 +255,4 @@ def _split(
     train, held, scored = (whole.take(parts[part]) for part in range(3))
     sizes = map(len, (train, held, scored))
     how = f"{file}: {describe_split(sizes, 'texts', RULE)}"
-    return LabelledSplits(train.mixed(), held, scored, how)
+    return Splits(train.mixed(), held, scored, how)

@@ -7,36 +7,22 @@ Where the text comes from is for the loaders, and the table of them in
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from transformer_course.errors import CorpusError
 
 LANGUAGES = ("en", "ja")
-PACKED = (
-    b"\x1f\x8b",  # gzip
-    b"PK\x03\x04",  # zip, docx, xlsx
-    b"BZh",
-    b"\xfd7zXZ\0",
-    b"\x28\xb5\x2f\xfd",  # zstd
-    b"7z\xbc\xaf",
-    b"%PDF-",
-)
-"""First bytes of compressed files and of documents."""
-ENCODINGS = (
-    ("UTF-32", codecs.BOM_UTF32_LE),
-    ("UTF-32", codecs.BOM_UTF32_BE),
-    ("UTF-16", codecs.BOM_UTF16_LE),
-    ("UTF-16", codecs.BOM_UTF16_BE),
-)
+Part = TypeVar("Part")
+"""What a corpus consists of: pairs, labelled texts or images, works."""
 LINE_END = re.compile(rb"\r*\n")
 """Of Unix, and of Windows (even if converted twice)."""
 OLD_END = re.compile(rb"\r")
 """Of old Macs: in a text that has others, it is no end."""
-SHIFTS = re.compile(rb"\x1b(\$[()]?[@-D])")
-"""Escape sequences that begin Japanese, Korean or Chinese in seven bits."""
-SHIFTED = {b"$)C": "ISO-2022-KR", b"$)A": "ISO-2022-CN"}
+SEVEN_BITS = re.compile(rb"\x1b\$[()]?[@-D]")
+"""Begins Japanese, Korean or Chinese in an encoding of seven bits."""
 
 
 @dataclass(frozen=True)
@@ -80,36 +66,22 @@ class ParallelText:
 
 
 @dataclass(frozen=True)
-class Splits:
+class Splits(Generic[Part]):
     """A corpus in the three parts that a training needs."""
 
-    train: ParallelText
+    train: Part
     """Training data."""
-    dev: ParallelText
+    dev: Part
     """Development data: chooses the checkpoint; no training on it."""
-    test: ParallelText
+    test: Part
     """Test data: reported scores only."""
     how: str = ""
     """Description of the split, in a line; "" for the corpus's own splits."""
 
     def swap(self) -> "Splits":
-        """The splits in the opposite direction."""
+        """The splits of pairs in the opposite direction."""
         parts = (self.train, self.dev, self.test)
         return Splits(*(part.swap() for part in parts), self.how)
-
-
-def check_held_out(held_out: set[str], names: Sequence[str]) -> None:
-    """See that all works (or authors) to be held out are there.
-
-    Raises:
-        CorpusError: one is missing, and what is judged might be learned.
-    """
-    if missing := sorted(held_out - set(names)):
-        raise CorpusError(
-            f"the held-out {', '.join(missing)} is not among the "
-            f"{len(names)} works given: expected it, so that nothing is "
-            "judged on text that was learned."
-        )
 
 
 def describe_split(sizes: Iterable[int], what: str, rule: str) -> str:
@@ -177,8 +149,11 @@ def decode_lines(content: bytes, name: str, first: int = 1) -> list[str]:
     Raises:
         CorpusError: it is not UTF-8.
     """
-    if kind := _other_than_utf8(content):
-        raise CorpusError(f"{name} is not UTF-8: {kind}.")
+    if SEVEN_BITS.search(content) or b"\0" in content:
+        raise CorpusError(
+            f"{name} is not UTF-8: it has bytes that are in no UTF-8 text, as "
+            "ISO-2022-JP and UTF-16 have. Save it as plain text in UTF-8."
+        )
     if first == 1:
         content = content.removeprefix(codecs.BOM_UTF8)
     lines = (LINE_END if b"\n" in content else OLD_END).split(content)
@@ -190,26 +165,6 @@ def decode_lines(content: bytes, name: str, first: int = 1) -> list[str]:
     ]
 
 
-def _other_than_utf8(content: bytes) -> str:
-    """What bytes are that UTF-8 would misread; "" for text of any kind."""
-    if content.startswith(PACKED):
-        return "it is a compressed or packed file. Unpack it to plain text"
-    encoding = next((e for e, m in ENCODINGS if content.startswith(m)), "")
-    if found := SHIFTS.search(content):
-        encoding = SHIFTED.get(found[1], "ISO-2022-JP")
-    if encoding:
-        return (
-            f"it is {encoding}. Convert it first with iconv -f {encoding} "
-            "-t UTF-8"
-        )
-    if b"\0" in content:
-        return (
-            "it has a byte of 0, as UTF-16 and files of programs have. "
-            "Save it as plain text in UTF-8"
-        )
-    return ""
-
-
 def _decoded(line: bytes, name: str, number: int) -> str:
     try:
         return unicodedata.normalize("NFC", line.decode("utf-8"))
@@ -218,7 +173,7 @@ def _decoded(line: bytes, name: str, number: int) -> str:
             f"{name} is not UTF-8: line {number:,}, byte {error.start + 1:,} "
             f"is 0x{line[error.start]:02x}. Convert it first with iconv -f "
             "ENCODING -t UTF-8, where ENCODING is often CP932 or EUC-JP for "
-            "Japanese, CP1252 for English."
+            "Japanese, CP1252 for English, UTF-16 for both; or unpack it."
         ) from error
 
 

@@ -88,7 +88,7 @@ class WordPiece:
         lower_case: whether case and accents are dropped first.
 
     Raises:
-        TokenizerError: a special piece is missing, or a piece stands twice.
+        TokenizerError: a special piece is missing.
     """
 
     def __init__(self, pieces: Iterable[str], lower_case: bool = True):
@@ -100,16 +100,6 @@ class WordPiece:
             raise TokenizerError(
                 f"these {len(self._pieces):,} pieces have no {lacking[0]}, "
                 "which BERT needs: give the vocab.txt of a BERT."
-            )
-        if len(self._ids) < len(self._pieces):
-            seen = next(
-                piece
-                for i, piece in enumerate(self._pieces)
-                if self._ids[piece] != i
-            )
-            raise TokenizerError(
-                f"the piece {seen!r} stands twice in the vocabulary, so its "
-                "id is ambiguous: give the vocab.txt as it was published."
             )
 
     def save(self, folder: str | Path) -> None:

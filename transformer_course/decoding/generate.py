@@ -8,13 +8,19 @@ only; text is the tokenizer's business.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_course.checks import Alpha, require_fits
+from transformer_course.checks import (
+    Alpha,
+    Constraint,
+    Count,
+    between,
+    require_fits,
+)
 from transformer_course.data.tokenizer import BOS
 from transformer_course.decoding.search import (
     Hypothesis,
@@ -28,6 +34,15 @@ from transformer_course.models.transformer import DecoderCache
 
 MIN_TEMPERATURE = 1e-20
 """Logits divided by less would overflow in fp32."""
+Temperature = Annotated[
+    float,
+    Constraint(
+        lambda t: MIN_TEMPERATURE <= t <= 1 / MIN_TEMPERATURE,
+        f"of at least {MIN_TEMPERATURE}; top_k 1 is its limit at 0",
+    ),
+]
+TopP = Annotated[float, Constraint(lambda p: 0 < p <= 1, "in (0, 1]")]
+MinP = Annotated[float, between(0, 1)]
 Pick = Callable[[Float[Tensor, "rows vocab"]], Int[Tensor, " rows"]]
 OnToken = Callable[[Int[Tensor, " rows"]], None]
 """Called with each row's new token; pad for a finished row."""
@@ -149,20 +164,10 @@ def drawing(
     Raises:
         ConfigError: as :func:`sample`.
     """
-    if not MIN_TEMPERATURE <= temperature <= 1 / MIN_TEMPERATURE:
-        raise ConfigError(
-            f"temperature is {temperature}: it must be from {MIN_TEMPERATURE} "
-            f"to {1 / MIN_TEMPERATURE:.0e}; its limit at 0 is greedy search, "
-            "which is top_k 1."
-        )
-    if top_k < 0:
-        raise ConfigError(f"top_k is {top_k}: expected 0 (all) or more.")
-    if not 0 < top_p <= 1:
-        raise ConfigError(
-            f"top_p is {top_p}: expected above 0 and at most 1 (all)."
-        )
-    if not 0 <= min_p <= 1:
-        raise ConfigError(f"min_p is {min_p}: expected from 0 (all) to 1.")
+    require_fits("temperature", temperature, Temperature)
+    require_fits("top_k", top_k, Count)
+    require_fits("top_p", top_p, TopP)
+    require_fits("min_p", min_p, MinP)
 
     def pick(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
         kept = keep_top_p(keep_top_k(logits / temperature, top_k), top_p)

@@ -3,6 +3,7 @@
 The searches of :mod:`~.generate` choose the tokens.
 """
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import torch
@@ -86,10 +87,6 @@ class Search:
             raise ConfigError(
                 f"the batch of prefixes is {len(prefix)}, and that of "
                 f"sources {len(given)}: give each source one prefix."
-            )
-        if given is not None and not len(given):
-            raise ConfigError(
-                "the batch is empty: give at least one source, or one prefix."
             )
         self.device = next(model.parameters()).device
         self.model = model
@@ -237,16 +234,13 @@ def last_logits(
     cost as much as several layers: the product is given the last state alone.
     A hook does it, so that a model needs no argument for it.
     """
-    to_logits, hook = getattr(model, "to_logits", None), None
+    to_logits, hook = getattr(model, "to_logits", None), nullcontext()
     if isinstance(to_logits, nn.Module):
         hook = to_logits.register_forward_pre_hook(
             lambda _, states: (states[0][:, -1:],)
         )
-    try:
+    with hook:
         return model.decode(new, *source, **settings)[:, -1]
-    finally:
-        if hook is not None:
-            hook.remove()
 
 
 def require_numbers(valid: Bool[Tensor, "..."]) -> None:

@@ -20,7 +20,6 @@ from transformer_course.decoding.generate import (
     sample,
 )
 from transformer_course.decoding.search import length_limits
-from transformer_course.errors import ConfigError
 from transformer_course.models.mode import eval_mode
 
 BROKEN = "\ufffd"
@@ -86,9 +85,6 @@ def translate(
             the source has.
         on_cut: called with the indices of the sentences whose translation
             had not ended there, if there are any.
-
-    Raises:
-        ConfigError: batch_size below 1.
     """
     settings = {"max_length": max_length}
 
@@ -152,8 +148,6 @@ def _search_batches(
 ) -> tuple[list[Found | None], list[int]]:
     """Result of ``search`` for each sentence, and the limit of its length;
     None and 0 for an empty one."""
-    if batch_size < 1:
-        raise ConfigError(f"batch_size is {batch_size}: it must be above 0.")
     limit = model.config.max_length
     filled = [i for i, sentence in enumerate(sentences) if sentence.strip()]
     ids = [encode_source(tokenizer, sentences[i], limit) for i in filled]

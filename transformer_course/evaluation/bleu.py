@@ -55,8 +55,6 @@ class Comparison(NamedTuple):
     """Difference between a system and a baseline, in BLEU, on one test set."""
 
     difference: Interval
-    better: float
-    """Share of the resampled test sets on which the system is ahead."""
     p_value: float
     """Two-sided p-value of the difference, by the bootstrap."""
     differences: Float[np.ndarray, " sample"]
@@ -236,7 +234,6 @@ def paired_bootstrap(
     beyond = (by_chance >= abs(difference)).sum()
     return Comparison(
         difference=_interval(difference, drawn),
-        better=float((drawn > 0).mean()),
         p_value=float((beyond + 1) / (samples + 1)),
         differences=drawn,
     )

@@ -82,7 +82,6 @@ class TrainedModel:
         path: Path,
         device: str = "auto",
         raw: bool = False,
-        bf16: bool = False,
     ) -> "TrainedModel":
         """Load the selected checkpoint of a run, or a single checkpoint.
 
@@ -91,7 +90,6 @@ class TrainedModel:
                 comes with the course.
             device: see :func:`~transformer_course.device.pick_device`.
             raw: leave text as it is.
-            bf16: compute in bf16, which rounds to three digits.
 
         Raises:
             CheckpointError: there is none, it is damaged, or a model of text
@@ -107,7 +105,7 @@ class TrainedModel:
             )
         return cls(
             folder,
-            optimize(loaded.model.bfloat16() if bf16 else loaded.model),
+            optimize(loaded.model),
             loaded.tokenizer,
             task,
             loaded.details,

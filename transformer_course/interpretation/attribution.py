@@ -132,11 +132,9 @@ def source_gradient(
         return kept[0]
 
     with eval_mode(model), torch.enable_grad():
-        hook = model.src_embedding.register_forward_hook(keep)
-        try:
+        # removed at once, since the decoder may share this embedding
+        with model.src_embedding.register_forward_hook(keep):
             memory = model.encode(src.expand(steps, -1))
-        finally:
-            hook.remove()  # the decoder may share this embedding
         mask = padding_mask(src, model.config.pad_id)
         logits = model.decode(tgt_in.expand(steps, -1), memory, mask)
         log_p = logits.log_softmax(dim=-1)[each, each, tgt_out[0]]

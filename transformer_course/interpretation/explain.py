@@ -137,19 +137,9 @@ def pooled_row(
 def chosen_logits(
     logits: Float[Tensor, "batch classes"], classes: Classes = None
 ) -> Float[Tensor, " batch"]:
-    """Logit of each input's class; of the likeliest when None.
-
-    Raises:
-        ConfigError: an unknown class.
-    """
+    """Logit of each input's class; of the likeliest when None."""
     if classes is None:
         return logits.max(dim=-1).values
-    count = logits.size(-1)
-    if not ((classes >= 0) & (classes < count)).all():
-        raise ConfigError(
-            f"the classes asked about are {classes.tolist()}, but there are "
-            f"{count}, numbered from 0."
-        )
     return logits.gather(1, classes[:, None])[:, 0]
 
 
@@ -163,16 +153,8 @@ def patch_map(row: Float[Tensor, "batch one_plus_patches"]) -> HeatMap:
 
     Args:
         row: of a class token, as in ``rollout(…)[:, 0]``.
-
-    Raises:
-        ConfigError: the patches make no square.
     """
     side = math.isqrt(row.size(-1) - 1)
-    if row.size(-1) != 1 + side**2:
-        raise ConfigError(
-            f"{row.size(-1)} positions are not a class token and a square of "
-            "patches: give a row of a Vision Transformer."
-        )
     return row[:, 1:].unflatten(-1, (side, side))
 
 
@@ -180,7 +162,6 @@ def grad_cam(
     model: nn.Module,
     images: Float[Tensor, "batch channels height width"],
     classes: Classes = None,
-    part: nn.Module | None = None,
 ) -> HeatMap:
     """Grad-CAM: a heat map of the evidence for a class.
 
@@ -190,12 +171,12 @@ def grad_cam(
     keeps a gradient. Chapter 19.
 
     Args:
-        model: a classifier of images; its weights require gradients.
+        model: a classifier of images; its weights require gradients. Its
+            ``last_features`` gives the features: maps (batch, channels, rows,
+            columns), or a class token and patches (batch, 1 + patches,
+            channels).
         images: as the model reads them.
         classes: whose logits y are explained.
-        part: gives the features, maps (batch, channels, rows, columns) or a
-            class token and patches (batch, 1 + patches, channels); the
-            model's own ``last_features`` when None.
 
     Returns:
         One number, zero or more, for each place of the features.
@@ -203,16 +184,12 @@ def grad_cam(
     Raises:
         ConfigError: an unknown class.
     """
-    part = part or model.last_features
     kept: list[Tensor] = []
-    hook = part.register_forward_hook(
+    hook = model.last_features.register_forward_hook(
         lambda part, inputs, output: kept.append(output)
     )
-    try:
-        with eval_mode(model), torch.enable_grad():
-            score = chosen_logits(model(images), classes).sum()
-    finally:
-        hook.remove()
+    with hook, eval_mode(model), torch.enable_grad():
+        score = chosen_logits(model(images), classes).sum()
     [gradient] = torch.autograd.grad(score, kept)
     gradient, features = _as_maps(gradient), _as_maps(kept[0].detach())
     weights = gradient.mean(dim=(2, 3), keepdim=True)  # equation 1
@@ -222,9 +199,8 @@ def grad_cam(
 def class_map(
     model: nn.Module,
     images: Float[Tensor, "batch channels height width"],
-    classes: Classes = None,
 ) -> HeatMap:
-    """Heat map of the evidence for a class.
+    """Heat map of the evidence for the likeliest class.
 
     By :func:`gradient_attention` if the model has an encoder, else by
     :func:`grad_cam`.
@@ -232,12 +208,11 @@ def class_map(
     Args:
         model: a classifier of images.
         images: as the model reads them.
-        classes: to explain.
     """
     if any(isinstance(part, Encoder) for part in model.modules()):
-        relevance = gradient_attention(model, images, classes=classes)
+        relevance = gradient_attention(model, images)
         return patch_map(relevance[:, 0])
-    return grad_cam(model, images, classes)
+    return grad_cam(model, images)
 
 
 def _as_maps(features: Tensor) -> Float[Tensor, "batch channels rows columns"]:

@@ -172,10 +172,7 @@ def change_stream(
         change: from the stream, (rows, length, d_model), to the one that the
             layers above read. It must not write into what it is given.
     """
-    hook = model.layers[layer - 1].register_forward_hook(
+    with model.layers[layer - 1].register_forward_hook(
         lambda part, inputs, output: change(output)
-    )
-    try:
+    ):
         yield
-    finally:
-        hook.remove()

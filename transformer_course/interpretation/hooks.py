@@ -60,16 +60,10 @@ def record(model: nn.Module, *inputs: Any) -> tuple[Record, Record]:
 
         return keep
 
-    hooks = [
-        part.register_forward_hook(hook_for(name))
-        for name, part in model.named_modules()
-    ]
-    try:
-        with torch.no_grad():
-            model(*inputs)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with torch.no_grad(), contextlib.ExitStack() as hooks:
+        for name, part in model.named_modules():
+            hooks.enter_context(part.register_forward_hook(hook_for(name)))
+        model(*inputs)
     return given, gave
 
 
@@ -169,12 +163,12 @@ def capture_attention(model: nn.Module) -> Iterator[Maps]:
         for name, layer in attention_layers(model).items():
             if isinstance(layer, Attention):
                 named = layer.register_forward_pre_hook(fused.named(name))
-                hooks.callback(named.remove)
+                hooks.enter_context(named)
                 continue
             before = layer.register_forward_pre_hook(request, with_kwargs=True)
             after = layer.register_forward_hook(store_as(name))
-            hooks.callback(before.remove)
-            hooks.callback(after.remove)
+            hooks.enter_context(before)
+            hooks.enter_context(after)
         hooks.enter_context(fused)
         yield maps
 
@@ -312,7 +306,7 @@ def patch_heads(
             hook = layer.to_output.register_forward_pre_hook(
                 _replace_columns(columns, output)
             )
-            hooks.callback(hook.remove)
+            hooks.enter_context(hook)
         yield
 
 

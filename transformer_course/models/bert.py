@@ -19,7 +19,6 @@ from transformer_course.models.layers import (
     HiddenStates,
     LayerNorm,
     check_ids,
-    out_of_range,
 )
 from transformer_course.models.masks import padding_mask
 from transformer_course.models.transformer import Encoder
@@ -79,19 +78,10 @@ class BertEmbeddings(nn.Module):
             )
         if segments is None:
             segments = torch.zeros_like(ids)
-        self._check_segments(segments)
         x = self.words(ids) + self.segments(segments)
         if self.config.position == "learned":
             x = x + self.places.weight[:length]
         return self.dropout(self.norm(x))
-
-    def _check_segments(self, segments: Ids) -> None:
-        wrong = out_of_range(segments, self.config.n_segments)
-        if wrong is not None:
-            raise ConfigError(
-                f"a segment is {wrong}, but this model knows "
-                f"{self.config.n_segments}, numbered from 0."
-            )
 
 
 class Bert(nn.Module):

@@ -71,8 +71,8 @@ def require_divisible(d_model: int, n_heads: int) -> None:
 
 
 @dataclass(frozen=True)
-class ModelConfig(AnyModelConfig):
-    """A Transformer; the defaults are the course's translation model.
+class SizesConfig(AnyModelConfig):
+    """The sizes of a Transformer; the defaults are those of the course's.
 
     Raises:
         ConfigError: as :class:`~.checks.Config`, or ``n_heads`` does not
@@ -91,6 +91,16 @@ class ModelConfig(AnyModelConfig):
     """Layers of each stack."""
     max_length: Size = 128
     """Tokens per sequence, in training and in use: longer ones are cut off."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_divisible(self.d_model, self.n_heads)
+
+
+@dataclass(frozen=True)
+class ModelConfig(SizesConfig):
+    """A Transformer; the defaults are the course's translation model."""
+
     pad_id: Count = 0
     """The id of padding."""
     dropout: Probability = 0.1
@@ -106,10 +116,6 @@ class ModelConfig(AnyModelConfig):
     tied: bool = True
     """One matrix for all embeddings and the output, as in the paper."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        require_divisible(self.d_model, self.n_heads)
-
 
 @dataclass(frozen=True)
 class LanguageModelConfig(ModelConfig):
@@ -117,31 +123,15 @@ class LanguageModelConfig(ModelConfig):
 
 
 @dataclass(frozen=True)
-class CustomConfig(AnyModelConfig):
+class CustomConfig(SizesConfig):
     """A Transformer from the user's own file (:mod:`~.models.custom`)."""
 
-    vocab_size: Size = 6000
-    """Number of pieces, the special ones included."""
-    d_model: Size = 256
-    """Width of the residual stream."""
-    n_heads: Size = 4
-    """Heads per attention layer."""
-    d_ff: Size = 1024
-    """Width inside the feed-forward network."""
-    n_layers: Layers = 3
-    """Layers of each stack."""
-    max_length: Size = 128
-    """Tokens per sequence, in training and in use: longer ones are cut off."""
     code: str = ""
     """The text of the file."""
     file: str = ""
     """Where the file was."""
     pad_id: ClassVar[int] = 0
     """The id of padding."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        require_divisible(self.d_model, self.n_heads)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import linecache
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cache
 from itertools import product
 from types import ModuleType
@@ -24,7 +25,11 @@ from torch import Tensor, nn
 
 from transformer_course.errors import ConfigError
 from transformer_course.models.attention import rows_per_source
-from transformer_course.models.config import CustomConfig, ModelConfig
+from transformer_course.models.config import (
+    CustomConfig,
+    ModelConfig,
+    SizesConfig,
+)
 from transformer_course.models.layers import check_ids
 from transformer_course.models.mode import eval_mode
 from transformer_course.models.transformer import DecoderOnly, Transformer
@@ -33,15 +38,6 @@ CLASS = "MyTransformer"
 """The class that a file must define to be trained."""
 DECODER = "MyDecoder"
 """The class that takes the weights of a decoder."""
-SIZES = (
-    "vocab_size",
-    "d_model",
-    "n_heads",
-    "d_ff",
-    "n_layers",
-    "max_length",
-)
-"""Settings that the package's config has too."""
 DECODER_SETTINGS = (
     "vocab_size",
     "d_model",
@@ -347,7 +343,7 @@ def as_transformer(model: CustomTransformer) -> Transformer:
         for n in (6, 5)
     )
     src[1, 4:] = config.pad_id
-    sizes = {name: getattr(config, name) for name in SIZES}
+    sizes = {f.name: getattr(config, f.name) for f in fields(SizesConfig)}
     with eval_mode(model), torch.no_grad():
         expected = model(src, tgt)
         for position, activation, norm_first in product(

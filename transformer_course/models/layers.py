@@ -26,25 +26,15 @@ def check_ids(ids: Int[Tensor, "batch length"], vocab_size: int) -> None:
             would make a GPU wait at every step. A program that
             ``torch.export`` or ``torch.compile`` makes has no check.
     """
-    wrong = out_of_range(ids, vocab_size)
-    if wrong is not None:
+    on_gpu = ids.device.type != "cpu"
+    if torch.compiler.is_compiling() or on_gpu or not ids.numel():
+        return
+    wrong = [i for i in map(int, ids.aminmax()) if not 0 <= i < vocab_size]
+    if wrong:
         raise ConfigError(
-            f"id {wrong} is outside the vocabulary of {vocab_size} tokens: "
+            f"id {wrong[0]} is outside the vocabulary of {vocab_size} tokens: "
             "were the ids made with another tokenizer?"
         )
-
-
-def out_of_range(ids: Int[Tensor, "batch length"], size: int) -> int | None:
-    """An id below 0, or not below ``size``; None where :func:`check_ids` does
-    not look."""
-    if torch.compiler.is_compiling():
-        return None
-    if ids.device.type != "cpu" or not ids.numel():
-        return None
-    low, high = int(ids.min()), int(ids.max())
-    if low < 0:
-        return low
-    return high if high >= size else None
 
 
 class TokenEmbedding(nn.Module):

@@ -8,8 +8,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 
-from transformer_course.errors import ConfigError
-
 Token = Hashable
 START = None
 """Stands before the first token of a text; never predicted."""
@@ -31,9 +29,6 @@ class KneserNey:
         order: tokens in the longest n-gram, context and token.
         vocab_size: number of tokens that can come up.
         discounts: of each order, 3 or 1.
-
-    Raises:
-        ConfigError: order below 1, other discounts, or no text.
     """
 
     def __init__(
@@ -43,12 +38,6 @@ class KneserNey:
         vocab_size: int,
         discounts: int = 3,
     ):
-        if order < 1:
-            raise ConfigError(f"order is {order}: it must be at least 1.")
-        if discounts not in (1, 3):
-            raise ConfigError(f"discounts is {discounts}: it must be 1 or 3.")
-        if not any(texts):
-            raise ConfigError("there is no text to count n-grams in.")
         self.order, self.vocab_size = order, vocab_size
         counts = _ngrams(texts, order)
         self._levels = []

@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_course.errors import ConfigError
 from transformer_course.models.attention import (
     AdditiveScore,
     masked_softmax,
@@ -231,11 +230,6 @@ def read_both_ways(
     Raises:
         ConfigError: the batch is empty.
     """
-    if not real.numel():
-        raise ConfigError(
-            f"the batch of texts is {len(real)} × {real.size(1)} ids: a GRU "
-            "reads at least one text of one id."
-        )
     lengths = real.sum(dim=1).clamp(min=1)
     packed = nn.utils.rnn.pack_padded_sequence(
         x, lengths.cpu(), batch_first=True, enforce_sorted=False

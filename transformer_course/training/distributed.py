@@ -36,11 +36,6 @@ def rank() -> int:
     return dist.get_rank() if _is_initialized() else 0
 
 
-def is_main_process() -> bool:
-    """Whether this process writes files and messages."""
-    return rank() == 0
-
-
 @contextlib.contextmanager
 def process_group(device: torch.device) -> Iterator[torch.device]:
     """Join the other processes that ``torchrun`` has started, if it has.

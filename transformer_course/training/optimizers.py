@@ -11,8 +11,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_course.errors import ConfigError
-
 Schedule = Callable[[int, int, float], float]
 """From step, warm-up and peak rate to the rate."""
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
@@ -141,9 +139,4 @@ def make_muon(model: nn.Module, weight_decay: float = 0.0) -> MuonAdamW:
     chosen: dict[bool, list[nn.Parameter]] = {True: [], False: []}
     for parameter in model.parameters():
         chosen[id(parameter) in inside].append(parameter)
-    if not inside:
-        raise ConfigError(
-            f"a {type(model).__name__} has no list of layers with linear "
-            "maps, which are what Muon is for: train it by AdamW alone."
-        )
     return MuonAdamW(chosen[True], chosen[False], weight_decay=weight_decay)

@@ -8,15 +8,15 @@ kind of batch and a loss.
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_course.batches.pairs import pad_rows
-from transformer_course.checks import Size, between, require_fits
+from transformer_course.batches.pairs import moved, pad_rows
+from transformer_course.checks import Size, require_fits
 from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import for_inference
@@ -43,9 +43,7 @@ class Answers(NamedTuple):
         """What it is to predict: the answer, and padding elsewhere."""
         return self.ids[:, 1:].masked_fill(~self.counts[:, 1:], PAD)
 
-    def to(self, device: torch.device | str) -> "Answers":
-        """Move the batch to a device."""
-        return Answers(*(part.to(device) for part in self))
+    to = moved
 
 
 def turn(tokenizer: Tokenizer, role: str, content: str) -> Ids:
@@ -233,9 +231,7 @@ class Pairs(NamedTuple):
     chosen: Answers
     rejected: Answers
 
-    def to(self, device: torch.device | str) -> "Pairs":
-        """Move the batch to a device."""
-        return Pairs(*(part.to(device) for part in self))
+    to = moved
 
 
 def preference_loss(model: nn.Module, batch: Pairs) -> LossSums:
@@ -309,9 +305,7 @@ class Groups(NamedTuple):
     answers: Answers
     advantage: Float[Tensor, " rows"]
 
-    def to(self, device: torch.device | str) -> "Groups":
-        """Move the batch to a device."""
-        return Groups(*(part.to(device) for part in self))
+    to = moved
 
 
 def group_loss(model: nn.Module, batch: Groups) -> LossSums:
@@ -355,18 +349,7 @@ def draw_answers(
     Returns:
         For each prompt the ids of its answers, with eos where they are
         complete.
-
-    Raises:
-        ConfigError: empty prompts or of several lengths, or count or length
-            below 1.
     """
-    if len({*map(len, prompts)}) != 1 or not prompts[0]:
-        raise ConfigError(
-            f"the prompts have {[*map(len, prompts)]} ids: give prompts of "
-            "one length, with at least one id."
-        )
-    require_fits("count", count, Size)
-    require_fits("length", length, Size)
     cache, device = model.new_cache(), next(model.parameters()).device
     given = torch.tensor(prompts, device=device)
     logits = model.decode(given, cache=cache)[:, -1]
@@ -416,9 +399,6 @@ class Rollouts:
         length: most tokens of an answer.
         seed: fixes the answers.
         deviations: of the :func:`advantages`.
-
-    Raises:
-        ConfigError: at_once below 1, or above the number of prompts.
     """
 
     def __init__(
@@ -432,8 +412,6 @@ class Rollouts:
         seed: int = 0,
         deviations: bool = False,
     ):
-        most = Annotated[int, between(1, len(prompts))]
-        require_fits("at_once", at_once, most)
         self.model, self.prompts, self.reward = model, prompts, reward
         self.at_once, self.count, self.length = at_once, count, length
         self.deviations = deviations

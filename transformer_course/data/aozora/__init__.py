@@ -31,11 +31,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
-from transformer_course.data.aozora.markup import check_markup, plain
+from transformer_course.data.aozora.markup import plain
 from transformer_course.data.download import fetch
-from transformer_course.errors import CorpusError
 
 SPACE = "　"
 """The ideographic space, which indents paragraphs and headings."""
@@ -44,8 +42,6 @@ RULER = "-" * 50
 
 :meta hide-value:
 """
-CORPORA = ("soseki", "authors", "haiku")
-"""The corpora that :func:`load` can read."""
 
 
 @dataclass(frozen=True)
@@ -85,76 +81,33 @@ class Work:
 # --- from bytes to lines -----------------------------------------------------
 
 
-def decode(content: bytes, name: str) -> str:
-    """Decode a file as cp932.
-
-    The files are said to be in Shift_JIS, and cp932 is the kind of it that
-    they were typed in. Python's shift_jis_2004 reads them too, but takes ～
-    (U+FF5E) for U+301C and － (U+FF0D) for U+2212, 28 times in Soseki.
-
-    Args:
-        content: the bytes of the file.
-        name: what to call it in an error.
-
-    Raises:
-        CorpusError: it is not cp932, or has characters of somebody's own
-            (the private area); the line is named.
-    """
-    text = content.decode("cp932", errors="replace")
-    if wrong := re.search("[\ufffd\x80\xa0\ue000-\uf8ff]", text):
-        line = text.count("\n", 0, wrong.start()) + 1
-        before = text[: wrong.start()].rpartition("\n")[2]
-        raise CorpusError(
-            f"{name} is not cp932: line {line:,} has bytes that encode "
-            f"no character, after {before[-10:]!r}. Expected a text file of "
-            "Aozora Bunko as it is distributed; one in UTF-8 is converted "
-            f"back by: iconv -f UTF-8 -t CP932 {name}"
-        )
-    return text
-
-
 def split_lines(text: str) -> list[str]:
     """Lines, ended by CR LF or by a lone line feed (eight in Soseki)."""
     return text.replace("\r\n", "\n").split("\n")
 
 
-def split_file(lines: list[str], name: str) -> tuple[int, int, int]:
+def split_file(lines: list[str]) -> tuple[int, int, int]:
     """Line numbers: end of the head, start of the body, start of the footer.
 
     The head ends at the first empty line. A legend of the markup may follow
     it, between two rulers of hyphens. The footer begins with 底本：.
-
-    Raises:
-        CorpusError: there is no footer, or the legend does not end.
     """
     head = lines.index("") if "" in lines else len(lines)
     footer = _find(lines, "底本：", head)
-    if footer is None:
-        raise CorpusError(
-            f"{name} has no footer: expected a line that begins with 底本： "
-            "and names the printed edition. Is the file complete? Fetch it "
-            "again."
-        )
-    return head, _skip_legend(lines[:footer], head + 1, name), footer
+    return head, _skip_legend(lines, head + 1), footer
 
 
-def _skip_legend(lines: list[str], start: int, name: str) -> int:
+def _skip_legend(lines: list[str], start: int) -> int:
     """The line after the legend; ``start`` itself where there is none."""
-    if not lines[start:] or not lines[start].startswith(RULER):
+    if not lines[start].startswith(RULER):
         return start
-    end = _find(lines, RULER, start + 1)
-    if end is None:
-        raise CorpusError(
-            f"{name}, line {start + 1:,}: the legend of the markup does not "
-            "end; expected a second line of hyphens before the text."
-        )
-    return end + 1
+    return _find(lines, RULER, start + 1) + 1
 
 
-def _find(lines: list[str], beginning: str, start: int) -> int | None:
+def _find(lines: list[str], beginning: str, start: int) -> int:
     """The first line from ``start`` on that begins so."""
     numbers = range(start, len(lines))
-    return next((i for i in numbers if lines[i].startswith(beginning)), None)
+    return next(i for i in numbers if lines[i].startswith(beginning))
 
 
 # --- from lines to chapters and sentences ------------------------------------
@@ -225,20 +178,15 @@ def sentence_pairs(works: Iterable[Work]) -> list[tuple[str, str]]:
 # --- files -------------------------------------------------------------------
 
 
-def parse(content: bytes, name: str = "the file") -> Work:
-    """Read one file of Aozora Bunko.
+def parse(content: bytes) -> Work:
+    """Read the bytes of one file of Aozora Bunko.
 
-    Args:
-        content: its bytes.
-        name: what to call it in an error.
-
-    Raises:
-        CorpusError: it is not cp932, has no footer, or its markup is not
-            balanced; the line is named.
+    The files are said to be in Shift_JIS, and cp932 is the kind of it that
+    they were typed in. Python's shift_jis_2004 reads them too, but takes ～
+    (U+FF5E) for U+301C and － (U+FF0D) for U+2212, 28 times in Soseki.
     """
-    lines = split_lines(decode(content, name))
-    head, start, footer = split_file(lines, name)
-    check_markup("\n".join(lines[:footer]), name)
+    lines = split_lines(content.decode("cp932"))
+    head, start, footer = split_file(lines)
     title, author = read_head(lines[:head])
     return Work(
         title,
@@ -260,22 +208,6 @@ def read_head(lines: Sequence[str]) -> tuple[str, str]:
     return SPACE.join(names[:-1]), names[-1] if names else ""
 
 
-def read(path: str | Path) -> Work:
-    """Read one file of Aozora Bunko, from disk.
-
-    Raises:
-        CorpusError: it cannot be read, or see :func:`parse`.
-    """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise CorpusError(
-            f"{path} cannot be read ({error.strerror}): give the path of a "
-            "text file of Aozora Bunko, unpacked."
-        ) from error
-    return parse(content, str(path))
-
-
 def load(corpus: str = "soseki", progress: bool = True) -> list[Work]:
     """Every work of a corpus, in the order of the manifest.
 
@@ -284,15 +216,10 @@ def load(corpus: str = "soseki", progress: bool = True) -> list[Work]:
         progress: show a bar while downloading.
 
     Raises:
-        CorpusError: no such corpus, or it is not here and cannot be
-            downloaded.
+        CorpusError: it is not here and cannot be downloaded.
     """
-    if corpus not in CORPORA:
-        raise CorpusError(
-            f"{corpus!r} is not from Aozora Bunko; there are: "
-            f"{', '.join(CORPORA)}."
-        )
-    return [read(path) for path in fetch(corpus, progress).values()]
+    paths = fetch(corpus, progress).values()
+    return [parse(path.read_bytes()) for path in paths]
 
 
 def soseki(progress: bool = True) -> list[Work]:

@@ -6,11 +6,10 @@ author nor its words (chapters 17 and 18).
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from transformer_course.data import aozora
 from transformer_course.data.aozora import Work, prose
-from transformer_course.data.text import check_held_out
+from transformer_course.data.text import Splits
 
 DEV = (
     "毛利先生",
@@ -49,30 +48,20 @@ TEST = (
 """Held out to report on: one to three works of each author."""
 
 
-class WorkSplits(NamedTuple):
-    """Works in the three parts that a training needs."""
-
-    train: list[Work]
-    dev: list[Work]
-    test: list[Work]
-
-
-def works(given: Iterable[Work] | None = None) -> WorkSplits:
+def works(given: Iterable[Work] | None = None) -> Splits[list[Work]]:
     """Works of all eleven authors, split.
 
     Args:
         given: read already; those of both corpora when None.
 
     Raises:
-        CorpusError: a corpus cannot be had, or a held-out work is not among
-            ``given``.
+        CorpusError: the corpus cannot be had.
     """
     if given is None:
         given = [*aozora.load("authors"), *aozora.soseki()]
     given = list(given)
     held_out = {*DEV, *TEST}
-    check_held_out(held_out, [work.title for work in given])
-    return WorkSplits(
+    return Splits(
         [work for work in given if work.title not in held_out],
         [work for work in given if work.title in DEV],
         [work for work in given if work.title in TEST],

@@ -8,8 +8,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from transformer_course.errors import CorpusError
-
 GETA = "〓"
 """Stands for a character that has no code, as printers put it."""
 MARKS = dict(
@@ -116,22 +114,3 @@ def join_repeats(text: str) -> str:
 def plain(text: str) -> str:
     """The text as a reader sees it: signs joined, markup gone."""
     return strip_markup(join_accents(join_repeats(text)))
-
-
-def check_markup(text: str, name: str) -> None:
-    """See that no ruby or note is open at the end of its line.
-
-    Raises:
-        CorpusError: one half of 《》 or ［＃］ is missing; the line is named.
-    """
-    line = 1
-    for kind, piece in pieces(text):
-        if kind == "text" and (found := re.search("《|》|［＃", piece)):
-            line += piece.count("\n", 0, found.start())
-            shown = text.split("\n")[line - 1][:40]
-            raise CorpusError(
-                f"{name}, line {line:,}: {found[0]} stands alone in "
-                f"{shown!r}; expected both halves of 《ruby》 and ［＃note］ "
-                "on one line. Mend the file, or fetch it again."
-            )
-        line += piece.count("\n")

@@ -84,10 +84,8 @@ def grammar_pairs(size: int, seed: int = 0) -> list[AlignedPair]:
         seed: the same seed gives the same pairs, in every version of Python.
 
     Raises:
-        ConfigError: a negative size, or more than the grammar can say.
+        ConfigError: more than the grammar can say.
     """
-    if size < 0:
-        raise ConfigError(f"size is {size}: it cannot be negative.")
     speaker = Speaker(seed)
     pairs: list[AlignedPair] = []
     known: set[str] = set()
@@ -115,13 +113,8 @@ def grammar_splits(
     stay the same whatever ``train`` is.
 
     Raises:
-        ConfigError: a negative size, or more than the grammar can say.
+        ConfigError: more than the grammar can say.
     """
-    if min(train, dev, test) < 0:
-        raise ConfigError(
-            f"train, dev and test are {train}, {dev} and {test}: none can be "
-            "negative."
-        )
     pairs = grammar_pairs(test + dev + train, seed)
     return pairs[test + dev :], pairs[test : test + dev], pairs[:test]
 
@@ -132,7 +125,7 @@ def grammar_corpus(
     """The pairs of :func:`grammar_splits` as a corpus, English to Japanese.
 
     Raises:
-        ConfigError: a negative size, or more than the grammar can say.
+        ConfigError: more than the grammar can say.
     """
     return Splits(*map(parallel_text, grammar_splits(train, dev, test, seed)))
 

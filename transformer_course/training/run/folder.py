@@ -2,8 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,8 +64,7 @@ class RunFolder:
         """Whether there is a checkpoint to resume from."""
         return is_checkpoint(self.checkpoints / "last")
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager:
         """Keep other processes from training in this folder.
 
         The lock ends with the process, whatever ends that.
@@ -75,18 +74,13 @@ class RunFolder:
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         place = self.path.with_name(f".{self.path.name}.lock")
-        lock = FileLock(place, timeout=0)
         try:
-            lock.acquire()
+            return FileLock(place, timeout=0).acquire()
         except Timeout as error:
             raise ConfigError(
                 f"{self.path} is being trained by another process: wait for "
                 "it, stop it, or give another --name."
             ) from error
-        try:
-            yield
-        finally:
-            lock.release()
 
     def settings(self) -> dict[str, Any]:
         """The settings that the run began with, and its machines.

@@ -59,10 +59,6 @@ class Recorder:
         self._metrics.close()
         self._board.close()
 
-    def print(self, text: str) -> None:
-        """Print a line above the bar."""
-        self._bar.write(text)
-
     def step(self, progress: Progress, sums: LossSums, rate: float) -> None:
         """Record a step."""
         means, tokens = sums.means(), int(sums.tokens)

@@ -83,7 +83,7 @@ def run(
         distributed.process_group(device) as device,
         contextlib.ExitStack() as stack,
     ):
-        main = distributed.is_main_process()
+        main = distributed.rank() == 0
         if not main:
             quiet = True
             nowhere = stack.enter_context(open(os.devnull, "w"))

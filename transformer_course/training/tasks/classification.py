@@ -23,8 +23,9 @@ from transformer_course.data.corpora import (
     labelled_of,
     load_images,
 )
-from transformer_course.data.images import ImageSet, ImageSplits
-from transformer_course.data.labelled import LabelledSplits, LabelledText
+from transformer_course.data.images import ImageSet
+from transformer_course.data.labelled import LabelledText
+from transformer_course.data.text import Splits
 from transformer_course.data.tokenizer import AnyTokenizer
 from transformer_course.decoding.classify import macro_f1, probabilities
 from transformer_course.errors import ConfigError
@@ -75,7 +76,7 @@ class ImageClassification(Task):
         train = self.load(data).train
         return _fitted(experiment, data, train.names, len(train.images[0]))
 
-    def load(self, data: DataConfig) -> ImageSplits:
+    def load(self, data: DataConfig) -> Splits[ImageSet]:
         if data.files is None:
             splits = load_images(data.corpus)
         else:
@@ -101,15 +102,6 @@ class ImageClassification(Task):
         self, config: AnyModelConfig, tokenizer: None, text: ImageSet
     ) -> list[ImageBatch]:
         return image_batches.in_order(text, IMAGE_BATCH_SIZE)
-
-    def metrics(
-        self,
-        model: nn.Module,
-        tokenizer: None,
-        dev: ImageSet,
-        means: dict[str, float],
-    ) -> dict[str, float]:
-        return {}
 
     def samples(
         self, model: nn.Module, tokenizer: None, dev: ImageSet
@@ -147,7 +139,7 @@ class TextClassification(Task):
             return experiment
         return _fitted(experiment, data, self.load(data).train.names)
 
-    def load(self, data: DataConfig) -> LabelledSplits:
+    def load(self, data: DataConfig) -> Splits[LabelledText]:
         """The splits; ``train_pairs`` limits the texts with labels."""
         splits = labelled_of(corpus_of(data))
         if data.train_pairs is None:

@@ -8,16 +8,16 @@ from transformer_course.batches.masked import (
     FOLLOWS,
     OTHER_WORK,
     SAME_WORK,
-    Documents,
     MaskedBatch,
     MaskedBatches,
+    encode_works,
     joined,
 )
 from transformer_course.checkpoints.kinds import TASK_KINDS
 from transformer_course.data.aozora import Work
-from transformer_course.data.aozora.authors import WorkSplits
 from transformer_course.data.config import DataConfig
 from transformer_course.data.corpora import corpus_of
+from transformer_course.data.text import Splits
 from transformer_course.data.tokenizer import Tokenizer
 from transformer_course.decoding.fill import masked_probabilities
 from transformer_course.evaluation.bleu import perplexity
@@ -54,7 +54,7 @@ class PreTraining(Task):
     greater_is_better = False
     data_settings = ("src", "tgt", "pieces", "token_budget")
 
-    def load(self, data: DataConfig) -> WorkSplits:
+    def load(self, data: DataConfig) -> Splits[list[Work]]:
         return corpus_of(data).works()
 
     def prepare(
@@ -65,15 +65,16 @@ class PreTraining(Task):
     ) -> tuple[Tokenizer, MaskedBatches]:
         tokenizer = tokenizer or train_tokenizer(experiment, train)
         batches = MaskedBatches(
-            Documents.of(train, tokenizer),
+            encode_works(train, tokenizer),
             tokenizer,
             experiment.model.max_length,
             experiment.data.token_budget,
             experiment.train.seed,
             experiment.model.next_sentence,
         )
-        works = batches.documents.works
-        sentences = [s for work in works for chapter in work for s in chapter]
+        sentences = [
+            s for work in batches.works for chapter in work for s in chapter
+        ]
         cut_off = sum(len(sentence) > batches.room for sentence in sentences)
         warn_cut_off(cut_off, len(sentences), "sentences", batches.room)
         return tokenizer, batches
@@ -83,7 +84,7 @@ class PreTraining(Task):
     ) -> list[MaskedBatch]:
         """Always the same words hidden, and the same pairs."""
         return MaskedBatches(
-            Documents.of(text, tokenizer),
+            encode_works(text, tokenizer),
             tokenizer,
             config.max_length,
             max(EVAL_TOKEN_BUDGET, config.max_length),

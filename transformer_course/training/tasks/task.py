@@ -104,7 +104,6 @@ class Task(ABC):
         """The loss of a batch in an evaluation."""
         return self.loss(model, batch, self.loss_config(label_smoothing=0.0))
 
-    @abstractmethod
     def metrics(
         self,
         model: nn.Module,
@@ -120,6 +119,7 @@ class Task(ABC):
             dev: the split.
             means: from :func:`~.loop.evaluate`.
         """
+        return {}
 
     @abstractmethod
     def samples(
