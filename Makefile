@@ -16,7 +16,7 @@
 #   PAGES      what `make test-browser` opens: all, some (a few of each
 #              kind) or names, such as "04_attention api/interpretation"  (all)
 #   CHROMIUM   its browser                         (the system's)
-#   OF         what `make mutants` breaks, such as "*.masks.*"  (all of it)
+#   OF         what `make mutants` breaks, such as "*.attention.*"  (all of it)
 #   EVENTS     what `make bench` times: "same batches", greedy, beam, smollm2
 #                                                        (all, and stored)
 #   GRADING    nbgrader's course folder                    (grading)
@@ -456,7 +456,7 @@ $(MUTMUT): $(INSTALLED)
 
 # What was tried stays in mutants/: the next call goes on.
 .PHONY: mutants
-mutants: $(MUTMUT) ## break the package: what does no test notice? (OF="*.masks.*": there)
+mutants: $(MUTMUT) ## break the package: what does no test notice? (OF="*.attention.*": there)
 	OMP_NUM_THREADS=1 $(BIN)/mutmut run --max-children $(WORKERS) $(OF)
 	@$(BIN)/mutmut results
 
