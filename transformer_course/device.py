@@ -132,6 +132,11 @@ def _on_cpu(value):
 _installed: list[_AsOnCPU] = []
 
 
+def moved(batch: Any, device: torch.device | str) -> Any:
+    """The tensors of a batch, or its batches, on a device."""
+    return type(batch)(*(p if p is None else p.to(device) for p in batch))
+
+
 def clock(on_cpu: Callable[[], float] = time.process_time) -> float:
     """Seconds since some moment, for differences.
 

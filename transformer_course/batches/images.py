@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from transformer_course.batches.pairs import moved
 from transformer_course.data.images import ImageSet
+from transformer_course.device import moved
 
 
 class ImageBatch(NamedTuple):

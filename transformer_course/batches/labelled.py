@@ -8,9 +8,10 @@ from jaxtyping import Int
 from torch import Tensor
 
 from transformer_course.batches.buckets import BucketedBatches
-from transformer_course.batches.pairs import moved, pad_rows
+from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.labelled import LabelledText
 from transformer_course.data.tokenizer import PAD, AnyTokenizer
+from transformer_course.device import moved
 from transformer_course.errors import ConfigError
 
 

@@ -16,9 +16,10 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from transformer_course.batches.pairs import moved, pad_rows
+from transformer_course.batches.pairs import pad_rows
 from transformer_course.data.aozora import Work
 from transformer_course.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from transformer_course.device import moved
 from transformer_course.errors import ConfigError
 
 MASK_RATE = 0.15

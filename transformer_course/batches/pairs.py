@@ -5,7 +5,7 @@ target or, for a language model, a target alone. Chapter 11 derives it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -13,15 +13,11 @@ from torch import Tensor
 
 from transformer_course.data.text import ParallelText
 from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
+from transformer_course.device import moved
 from transformer_course.errors import ConfigError
 
 IdPair = tuple[list[int] | None, list[int]]
 """Ids of a source, or None where there is none, and ids of a target."""
-
-
-def moved(batch: Any, device: torch.device | str) -> Any:
-    """The tensors of a batch, or its batches, on a device."""
-    return type(batch)(*(p if p is None else p.to(device) for p in batch))
 
 
 class Batch(NamedTuple):

@@ -15,9 +15,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_course.batches.pairs import moved, pad_rows
+from transformer_course.batches.pairs import pad_rows
 from transformer_course.checks import Size, require_fits
 from transformer_course.data.tokenizer import BOS, EOS, PAD, Tokenizer
+from transformer_course.device import moved
 from transformer_course.errors import ConfigError
 from transformer_course.models.mode import for_inference
 from transformer_course.training.loss import LossSums
