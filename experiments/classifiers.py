@@ -437,6 +437,9 @@ SMALLER = {
 RATE, RATES = 2e-3, (1e-3, 2e-3, 4e-3)
 """Its highest rate, and those that were compared on dev after an epoch."""
 METHODS = {
+    "polarity-counts": Method(
+        "TF-IDF of words and pairs", POLARITY, grams=(1, 2)
+    ),
     "polarity-words": Method("TF-IDF of single words", POLARITY),
     "polarity-gru": Method("a GRU, both ways", POLARITY, "polarity-gru"),
     "polarity-encoder": Method("our encoder", POLARITY, "polarity"),
