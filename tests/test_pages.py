@@ -278,9 +278,18 @@ def test_no_style_sheet_loads_anything_from_another_host(pages):
     ],
 )
 def test_japanese_is_marked_as_such_and_else_nothing_changes(written, marked):
-    done = course_pages.mark_japanese(written)
+    done = course_pages.mark(
+        written, course_pages.JAPANESE, course_pages.IN_JAPANESE
+    )
     found = re.findall(r'<(t?span) lang="ja">(.*?)</\1>', done)
     assert [text for _, text in found] == marked
     assert all((tag == "tspan") == ("<svg" in written) for tag, _ in found)
     left = re.sub(r'<(t?span) lang="ja">(.*?)</\1>', r"\2", done)
     assert left == written
+
+
+def test_a_name_on_a_japanese_page_stays_on_its_line(monkeypatch):
+    monkeypatch.setattr("course_edition.language", "ja")
+    done = course_pages.put_right("<p title='第04章'>第04章のPre-LNで</p>")
+    kept = re.findall(r'<span class="kept-together">(.*?)</span>', done)
+    assert kept == ["第04章", "Pre-LN"]

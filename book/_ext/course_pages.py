@@ -2,7 +2,8 @@
 
 - Japanese is marked as such in an English page, so that a screen reader
   pronounces it and a browser takes the right font;
-- punctuation that touches a formula stays on its line;
+- punctuation that touches a formula stays on its line, and in Japanese the
+  name of a chapter or of a model stays on one;
 - an empty cell in a table's head is no heading;
 - scripts wait until the page has been read;
 - the letters of its text are asked for at once, not when styles name them.
@@ -29,6 +30,7 @@ FORMULA = re.compile(
     r'(<span class="math notranslate nohighlight">.*?</mjx-container></span>)'
     r"([A-Za-z'’”.,;:!?%…)\]」』）、。-]*)"
 )
+IN_JAPANESE = 'lang="ja"'
 EMPTY_HEAD = re.compile(r'<th class="[^"]*"><p></p></th>')
 """Corner of a table, which heads nothing."""
 PLAIN_FOLD = re.compile(
@@ -39,6 +41,8 @@ PLAIN_FOLD = re.compile(
 """Folded cell without a title of its own, which paper does without."""
 EMPHASIS = re.compile(rf"<em>((?:(?!</em>)[^{LETTER}])*)</em>")
 """Words of a Japanese page that are set off and are not Japanese."""
+NAME = re.compile(r"第\d\d章|\b(?:(?:Pre|Post)-LN|GPT-\d)\b", re.A)
+"""Name on a Japanese page that a line may not break."""
 LETTERS = """<script>
   if (location.protocol !== "file:") // which has no such requests
     for (const name of ["regular", "semibold"])
@@ -50,16 +54,16 @@ LETTERS = """<script>
 </script>"""
 
 
-def mark_japanese(html: str) -> str:
-    """Mark Japanese text with its language, in drawings too."""
-    if not JAPANESE.search(html):
+def mark(html: str, words: re.Pattern, sign: str) -> str:
+    """Put words into elements with an attribute, in drawings too."""
+    if not words.search(html):
         return html
     written, holder = [], "span"
     parts = iter(MARKUP.split(html))
     for text in parts:
-        marked = rf'<{holder} lang="ja">\g<0></{holder}>'
+        marked = rf"<{holder} {sign}>\g<0></{holder}>"
         markup, _ = next(parts, ""), next(parts, "")
-        written += [JAPANESE.sub(marked, text), markup]
+        written += [words.sub(marked, text), markup]
         if markup.startswith(("<svg", "</svg")):
             holder = "tspan" if markup.startswith("<svg") else "span"
     return "".join(written)
@@ -80,8 +84,9 @@ def put_right(html: str) -> str:
     html = html.replace(' aria-label="Toggle hidden content"', "")
     html = html.replace('role="doc-biblioentry"', 'role="listitem"')
     if course_edition.language == "ja":
-        return EMPHASIS.sub(r'<em lang="en">\1</em>', html)
-    return mark_japanese(html)
+        html = EMPHASIS.sub(r'<em lang="en">\1</em>', html)
+        return mark(html, NAME, 'class="kept-together"')
+    return mark(html, JAPANESE, IN_JAPANESE)
 
 
 def change(
@@ -96,7 +101,7 @@ def change(
         )
         context["body"] = start + re.sub("</?ul>", "", items) + end
     if "toc" in context and course_edition.language != "ja":
-        context["toc"] = mark_japanese(context["toc"])
+        context["toc"] = mark(context["toc"], JAPANESE, IN_JAPANESE)
     context["metatags"] = LETTERS + context.get("metatags", "")
     if page == app.config.root_doc:
         context["docstitle"] = ""  # its title is the book's
