@@ -127,7 +127,7 @@ class _Names(TorchFunctionMode):
 
 
 class _Default(DeviceContext):
-    """What ``set_default_device`` begins."""
+    """What a default device begins."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -261,6 +261,7 @@ def pretended_cuda():
         "get_device_name": lambda *_: "pretended",
         "is_bf16_supported": lambda *_: True,
         "synchronize": lambda *_: None,
+        "is_current_stream_capturing": lambda: False,
         "manual_seed_all": OWN.manual_seed,
         "get_rng_state": lambda *_: OWN.get_state(),
         "set_rng_state": lambda state, *_: OWN.set_state(state),

@@ -65,11 +65,11 @@ def use_device(name: str = "auto") -> torch.device:
     device = pick_device(name)
     while _installed:
         _installed.pop().__exit__(None, None, None)
-    torch.set_default_device(None if device.type == "cpu" else device)
     if device.type != "cpu":
         torch.backends.cudnn.allow_tf32 = False  # convolutions, rounded less
-        _installed.append(_AsOnCPU(device))
-        _installed[-1].__enter__()
+        for mode in (device, _AsOnCPU(device)):
+            mode.__enter__()
+            _installed.append(mode)
     return device
 
 
@@ -129,7 +129,7 @@ def _on_cpu(value):
     return value.detach().cpu() if isinstance(value, Tensor) else value
 
 
-_installed: list[_AsOnCPU] = []
+_installed: list[torch.device | _AsOnCPU] = []
 
 
 def moved(batch: Any, device: torch.device | str) -> Any:
