@@ -79,8 +79,10 @@ def aligned(lines: str, labels: dict[str, str]) -> str:
         anchor: [float(at[2]) + share * 5.5 * len(at[4]) for at in found]
         for anchor, share in (("start", 0), ("middle", 0.5), ("end", 1))
     }
+    spread = {kind: max(at) - min(at) for kind, at in places.items()}
+    likely = "middle" if spread["start"] else "start"  # of equal length
     anchor = min(
-        places, key=lambda kind: max(places[kind]) - min(places[kind])
+        spread, key=lambda kind: (round(spread[kind], 1), kind != likely)
     )
     place = sum(places[anchor]) / len(found)
 
