@@ -85,11 +85,14 @@ def aligned(lines: str, labels: dict[str, str]) -> str:
         spread, key=lambda kind: (round(spread[kind], 1), kind != likely)
     )
     place = sum(places[anchor]) / len(found)
+    said = [at for at in found if labels.get(at[4].strip()) != "&#8203;"]
+    middle = sum(float(at[3]) for at in found) / len(found)
 
     def put(line: re.Match) -> str:
         style, _, y, words = line.groups()
         if labels.get(words.strip(), SAME) == SAME:
             return line[0]
+        y = y if len(said) > 1 else f"{middle:.2f}"  # one line is left
         return (
             f'<text style="{style}; text-anchor: {anchor}" '
             f'transform="translate({place:.2f} {y})">{words}</text>'
