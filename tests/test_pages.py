@@ -290,6 +290,8 @@ def test_japanese_is_marked_as_such_and_else_nothing_changes(written, marked):
 
 def test_a_name_on_a_japanese_page_stays_on_its_line(monkeypatch):
     monkeypatch.setattr("course_edition.language", "ja")
-    done = course_pages.put_right("<p title='第04章'>第04章のPre-LNで</p>")
+    done = course_pages.put_right(
+        "<p title='第04章'>第04章のPre-LNで、n-gramは--beam-size、a--bは別</p>"
+    )
     kept = re.findall(r'<span class="kept-together">(.*?)</span>', done)
-    assert kept == ["第04章", "Pre-LN"]
+    assert kept == ["第04章", "Pre-LN", "n-gram", "--beam-size"]

@@ -56,13 +56,17 @@ class Renamed(SphinxDirective):
 
 
 def rename(app: Sphinx, doctree: nodes.document) -> None:
-    """Put each title into the place of its heading's."""
+    """Put each title into the place of its heading's, in references too."""
+    labels = app.env.get_domain("std").labels
     for title in [*doctree.findall(nodes.rubric)]:
         if "renames" in title["classes"]:
             section = title.parent
             section.remove(title)
             heading = nodes.title("", "", *title.children)
             section.replace(section[0], heading)
+            for name, (page, place, _) in [*labels.items()]:
+                if page == app.env.docname and place in section["ids"]:
+                    labels[name] = page, place, heading.astext()
 
 
 def choose(app: Sphinx, config: Config) -> None:

@@ -142,7 +142,7 @@ PARTICLES = words_of(
     """
 は: topic; が: subject; を: object; の: ’s; に: to, in; で: at, by
 へ: to; と: that, with; も: too; か: question; た: past; だ: is
-ない: not; なかっ: not (past); て: (linking); い: -ing; いる: -ing; ある: is
+ない: not; なかっ: was not; て: (linking); い: -ing; いる: -ing; ある: is
 でしょ: will; う: will; たち: plural; から: because; より: than; 。: .
 ？: ?; 、: ,; なら: not; し: do; する: do; 好き: like; 本: book
 背: height; 私: I; 彼: he; 彼女: she; 彼ら: they; 君: you

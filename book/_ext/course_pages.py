@@ -41,7 +41,11 @@ PLAIN_FOLD = re.compile(
 """Folded cell without a title of its own, which paper does without."""
 EMPHASIS = re.compile(rf"<em>((?:(?!</em>)[^{LETTER}])*)</em>")
 """Words of a Japanese page that are set off and are not Japanese."""
-NAME = re.compile(r"第\d\d章|\b(?:(?:Pre|Post)-LN|GPT-\d)\b", re.A)
+NAME = re.compile(
+    r"第\d\d章|(?<![\w-])(?:(?:Pre|Post)-LN|GPT-\d|R-Drop|[2-6n]-gram"
+    r"|all-MiniLM-L6-v2|--[a-z][a-z.-]*[a-z])(?![\w-])",
+    re.A,
+)
 """Name on a Japanese page that a line may not break."""
 LETTERS = """<script>
   if (location.protocol !== "file:") // which has no such requests

@@ -79,15 +79,20 @@ def aligned(lines: str, labels: dict[str, str]) -> str:
         anchor: [float(at[2]) + share * 5.5 * len(at[4]) for at in found]
         for anchor, share in (("start", 0), ("middle", 0.5), ("end", 1))
     }
+    spread = {kind: max(at) - min(at) for kind, at in places.items()}
+    likely = "middle" if spread["start"] else "start"  # of equal length
     anchor = min(
-        places, key=lambda kind: max(places[kind]) - min(places[kind])
+        spread, key=lambda kind: (round(spread[kind], 1), kind != likely)
     )
     place = sum(places[anchor]) / len(found)
+    said = [at for at in found if labels.get(at[4].strip()) != "&#8203;"]
+    middle = sum(float(at[3]) for at in found) / len(found)
 
     def put(line: re.Match) -> str:
         style, _, y, words = line.groups()
         if labels.get(words.strip(), SAME) == SAME:
             return line[0]
+        y = y if len(said) > 1 else f"{middle:.2f}"  # one line is left
         return (
             f'<text style="{style}; text-anchor: {anchor}" '
             f'transform="translate({place:.2f} {y})">{words}</text>'
