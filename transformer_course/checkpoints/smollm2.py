@@ -158,14 +158,8 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
             "install --no-deps gguf' brings it."
         ) from error
 
-    class Reader(GGUFReader):
-        def __setattr__(self, name: str, value: Any) -> None:
-            if isinstance(value, np.memmap):  # slices of one are slow
-                value = np.asarray(value)
-            super().__setattr__(name, value)
-
     try:
-        reader = Reader(path)
+        reader = GGUFReader(path)
         fields = {
             name: field.contents()
             for name, field in reader.fields.items()
