@@ -1,7 +1,8 @@
 """Start the kernels of tested notebooks as forks of one process.
 
 Each kernel imports torch, matplotlib and more, which takes five processor
-seconds; a fork of a process that has imported them takes none.
+seconds; a fork of a process that has imported them takes none. No test
+compares the SVG of a figure, so it is laid out and checked, but not written.
 """
 
 import multiprocessing
@@ -84,11 +85,25 @@ def _run(started, options: list[str], cwd: str, env: dict[str, str]) -> None:
         os.dup2(nothing, stream)
 
     import matplotlib
+    from IPython.core import pylabtools
     from ipykernel.kernelapp import launch_new_instance
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     matplotlib.rcParams["backend"] = INLINE
+    FigureCanvasAgg.draw_idle = _do_not_draw
+    pylabtools.print_figure = _lay_out
     with _device():
         launch_new_instance(argv=options)
+
+
+def _do_not_draw(canvas) -> None:
+    """What an interactive figure does at the end of its cell."""
+
+
+def _lay_out(figure, **_) -> str:
+    """In place of writing a figure, go through all of its artists once."""
+    figure.draw_without_rendering()  # and is checked: tests/legible.py
+    return "<svg></svg>"
 
 
 def _device():
