@@ -8,6 +8,7 @@
 #   PIP_FLAGS  more words for `pip install`, such as the address of the
 #              builds of torch without CUDA (see the page "Setting up")
 #   WORKERS    processes that run the tests                (2)
+#   ALL=1      run every test and cell, not only a sample of the exhaustive
 #   ON         the processors that `make test-bare` imitates: default, avx2,
 #              1-thread, 4-threads                         (default)
 #   SKIP       chapters that it leaves out, such as "13 20"     (none)
@@ -60,7 +61,7 @@ export SITE_URL REPO EDITION
 export TRANSFORMER_COURSE_LANGUAGE := $(EDITION)
 SITE := _build/$(EDITION)/_build/html
 BUILT := _build/$(EDITION)/.built
-PYTEST := $(BIN)/python -m pytest
+PYTEST := $(BIN)/python -m pytest $(if $(ALL),--all)
 ifdef UV
 INSTALL := uv pip install --python $(BIN)/python
 else
@@ -282,13 +283,13 @@ formgrader: $(GRADER) ## mark by hand, in nbgrader's page
 		--LabApp.default_url=/formgrader
 
 .PHONY: test-grading
-test-grading: $(GRADER) ## test the grading of a whole class
+test-grading: $(GRADER) ## test the grading of a class (ALL=1: every attack)
 	$(PYTEST) $(SHARED) tests/grading
 
 # --- checks ------------------------------------------------------------------
 
 .PHONY: test
-test: $(INSTALLED) ## test the package and run every notebook
+test: $(INSTALLED) ## test the package and the notebooks (ALL=1: every test and cell)
 	$(PYTEST) --nbval $(SHARED)
 
 .PHONY: test-book
@@ -304,10 +305,6 @@ test-ja: $(DRIVER) ## build the Japanese edition (ONLY="index 04": of it), check
 .PHONY: test-types
 test-types: $(INSTALLED) ## check every call's annotations, shapes included
 	CHECK_TYPES=1 $(PYTEST) $(SHARED) $(TYPED)
-
-.PHONY: test-all
-test-all: $(INSTALLED) ## run every test, not only a sample of the exhaustive
-	$(PYTEST) -n $(WORKERS) --dist load --all
 
 .PHONY: test-exercises
 test-exercises: $(INSTALLED) ## try every mistake of the exercises, not a sample

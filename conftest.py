@@ -65,9 +65,19 @@ def pytest_collection_modifyitems(
 def _deselect_exhaustive(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    left_out = {i for i in items if i.get_closest_marker("exhaustive")}
+    """Leave out tests marked so, and cells of notebooks tagged so."""
+    left_out = {
+        item
+        for item in items
+        if item.get_closest_marker("exhaustive") or "exhaustive" in _tags(item)
+    }
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [i for i in items if i not in left_out]
+
+
+def _tags(item: pytest.Item) -> list[str]:
+    """The tags of a notebook's cell; a test has none."""
+    return item.cell.metadata.get("tags", []) if hasattr(item, "cell") else []
 
 
 def _skip_what_lacks(items: list[pytest.Item]) -> None:

@@ -45,7 +45,6 @@ PROSE = 1 / 3
 """Share of a Python file's characters that its strings, but not its
 docstrings, may have: text belongs in a text file."""
 MOSTLY_STRINGS = {
-    "tests/browser/test_look.py",
     "transformer_course/cli/options.py",
 }
 """The files that hold more: what a browser is asked, in JavaScript, and the

@@ -85,8 +85,8 @@ def _run(started, options: list[str], cwd: str, env: dict[str, str]) -> None:
         os.dup2(nothing, stream)
 
     import matplotlib
-    from IPython.core import pylabtools
     from ipykernel.kernelapp import launch_new_instance
+    from IPython.core import pylabtools
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     matplotlib.rcParams["backend"] = INLINE

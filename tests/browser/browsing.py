@@ -16,7 +16,7 @@ WIDTHS = (1280, 390, 320)
 THEMES = ("light", "dark")
 HEIGHT = 800
 SOME = """
-00_watch_it_translate 16_soseki api/batches bibliography
+00_watch_it_translate 11_batches api/batches bibliography
 _modules/course_exercises/answers index my_transformer projector running"""
 """A few pages of each kind."""
 SETTLED = """async () => {

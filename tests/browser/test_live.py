@@ -5,13 +5,13 @@ only where Python's two best logits lie within ``CLOSE``.
 """
 
 import functools
-import os
 import warnings
 from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
 import torch
+from browsing import FEWER
 from course_parts import OnlyAdd, OnlyNorm
 from torch import nn
 
@@ -27,7 +27,7 @@ from transformer_course.models.transformer import Transformer
 
 CLOSE = 1e-4
 PLACES = 12
-FEW = 15 if os.environ.get("PAGES") == "some" else 30
+FEW = 5 if FEWER else 30
 ALL = 500
 CORPORA = {
     "grammar": ("grammar",),

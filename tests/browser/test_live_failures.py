@@ -1,7 +1,7 @@
 """A model that does not come, or stops, or is given what it does not read."""
 
 import pytest
-from browsing import at_work
+from browsing import at_work, every_night
 
 PAGES = {
     "translator": "index",
@@ -43,8 +43,8 @@ def again(figure):
     ("name", "file"),
     [
         ("translator", "weights-01.js"),
-        ("walk", "model.js"),
-        ("search", "weights-00.js"),
+        pytest.param("walk", "model.js", marks=every_night),
+        pytest.param("search", "weights-00.js", marks=every_night),
     ],
 )
 def test_a_download_that_failed_is_tried_again(page, figure, name, file):
@@ -73,7 +73,9 @@ def test_without_a_worker_the_page_computes(page, figure, how):
     figure("translator").get_by_text("It writes").wait_for()
 
 
-@pytest.mark.parametrize("name", ["translator", "river"])
+@pytest.mark.parametrize(
+    "name", ["translator", pytest.param("river", marks=every_night)]
+)
 def test_a_worker_that_dies_is_replaced(page, figure, name):
     root = figure(name)
     at_work(root)
@@ -101,7 +103,9 @@ def test_what_goes_on_is_said_from_the_first_moment(page, figure):
     root.get_by_text(r"Loading the model, 0.5 of 15.0 MB").wait_for()
 
 
-@pytest.mark.parametrize("how", ["online", "another figure"])
+@pytest.mark.parametrize(
+    "how", ["online", pytest.param("another figure", marks=every_night)]
+)
 def test_a_figure_goes_on_when_the_network_is_back(page, figure, how):
     page.route("**/models/**", lambda route: route.abort())
     root = figure("walk")
@@ -136,7 +140,10 @@ def test_the_larger_translator_asks_for_words_that_it_reads(figure):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("senses", "テニスをしたい"), ("free-translator", "兄より")],
+    [
+        pytest.param("senses", "テニスをしたい", marks=every_night),
+        ("free-translator", "兄より"),
+    ],
 )
 def test_a_model_for_a_sentence_of_the_reader_is_asked_for_again(
     page, figure, name, words

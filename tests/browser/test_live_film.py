@@ -288,7 +288,7 @@ def test_numbers_fly_where_motion_is_welcome(browser):
         assert play.inner_text() == "Play"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=every_night), 390])
 def test_all_of_it_is_seen(browser, width):
     every = {FIRST: [""], PROJECTOR: ["", "causal mask", "two heads"]}
     for name, switches in every.items():

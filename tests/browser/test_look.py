@@ -1,7 +1,7 @@
 """The first page's picture can be read; nothing moves; code is folded."""
 
 import pytest
-from browsing import HEIGHT, WIDTHS, from_disk, script
+from browsing import HEIGHT, WIDTHS, every_night, from_disk, script
 from built_book import BOOK
 
 VISIBLE = "(all) => all.map((one) => one.checkVisibility())"
@@ -35,7 +35,9 @@ AROUND = """() => {
 """Room on the left and on the right of the text and its contents."""
 
 
-@pytest.mark.parametrize("font", ["", "DejaVu Sans", "Verdana"])
+@pytest.mark.parametrize(
+    "font", ["", "DejaVu Sans", pytest.param("Verdana", marks=every_night)]
+)
 def test_names_in_the_picture_keep_clear_of_their_numbers(
     tab, address_of, font
 ):
@@ -74,7 +76,9 @@ def test_little_moves_while_the_first_page_is_loaded(
     page.close()
 
 
-@pytest.mark.parametrize("width", [1024, 1280, 1700])
+@pytest.mark.parametrize(
+    "width", [1024, 1280, pytest.param(1700, marks=every_night)]
+)
 def test_a_page_stands_in_the_middle_of_what_the_menu_leaves(
     tab, address_of, width
 ):

@@ -6,7 +6,7 @@ Of ``PAGES=some`` on one of two screens.
 import os
 
 import pytest
-from browsing import from_disk
+from browsing import FEWER, from_disk
 
 pytestmark = pytest.mark.xdist_group("projector")
 """All on one worker, which opens the page once."""
@@ -59,6 +59,8 @@ def test_each_key_shows_a_figure_that_fills_the_screen(page, size, theme):
     assert others
     for place, key in enumerate([*KEYS, *others], 1):
         page.keyboard.press(key)
+        if FEWER and place % 4 > 1:
+            continue
         assert title(page).startswith(f"{place} ·")
         [found] = page.evaluate(SHOWN)
         assert found["fits"], found

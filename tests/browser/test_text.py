@@ -3,7 +3,7 @@
 from urllib.parse import unquote
 
 import pytest
-from browsing import audit, from_disk, tab_to
+from browsing import FEWER, audit, from_disk, tab_to
 
 PAGE = "19_vision_transformer.html"
 
@@ -81,7 +81,7 @@ def test_each_term_says_what_it_means_inside_the_window(phone):
     box = phone.locator("#term-meaning")
     terms = phone.locator("a:has(> .term)")
     assert terms.count() > 20
-    for term in terms.all():
+    for term in terms.all()[:: 3 if FEWER else 1]:
         term.tap()
         box.wait_for()
         name = box.locator("b").first.inner_text().replace(" ", "-")

@@ -21,8 +21,8 @@ REPLACE = "handed.hand_over = lambda *_: Forged()"
 
 
 @pytest.fixture(scope="module")
-def broken_into(tmp_path_factory):
-    """A class of four who attack."""
+def broken_into(tmp_path_factory, pytestconfig):
+    """One who attacks; with ``--all``, four."""
     folder = tmp_path_factory.mktemp("attacks")
     assert main(["release", NAME, "--to", str(folder / "g")]) == 0
     release = nbformat.read(
@@ -42,6 +42,8 @@ def broken_into(tmp_path_factory):
         "peggy": [codes["use"], codes["smuggle"], ""],
     }
     names = ("padding_mask", "causal_mask", "masked_softmax")
+    if not pytestconfig.getoption("--all"):
+        cells = {"mallory": cells["mallory"]}
     for student, sources in cells.items():
         notebook = filled(release, dict(zip(names, sources, strict=True)))
         code = next(c for c in notebook.cells if c.cell_type == "code")
@@ -56,13 +58,14 @@ def broken_into(tmp_path_factory):
     return folder
 
 
-def test_no_attack_earns_a_point(broken_into):
+def test_no_attack_earns_a_point(broken_into, pytestconfig):
     table = read(broken_into / "g" / "marks.csv")
     tested = [row for row in table if row["verdict"]]
-    assert len(tested) == 12
+    assert len(tested) == 3 * len([*(broken_into / "in").iterdir()])
     assert {row["points"] for row in tested} == {"0"}
     assert "correct" not in {row["verdict"] for row in tested}
-    assert "processes" in {row["mistake"] for row in tested}  # of trudy's bomb
+    if pytestconfig.getoption("--all"):  # of trudy's bomb
+        assert "processes" in {row["mistake"] for row in tested}
 
 
 def test_nothing_is_read_written_or_left_behind(broken_into):
