@@ -35,9 +35,14 @@ CORPORA = {
     "ja-en": ("small_parallel_enja", "ja", "en"),
 }
 
-each_count = pytest.mark.parametrize(
-    "count", [FEW, pytest.param(ALL, marks=pytest.mark.exhaustive)]
-)
+
+def counts(few):
+    """Of sentences, by day and by night."""
+    every = pytest.param(ALL, marks=pytest.mark.exhaustive)
+    return pytest.mark.parametrize("count", [few, every])
+
+
+each_count = counts(FEW)
 
 
 @functools.cache
@@ -217,7 +222,7 @@ def without(switch, value):
     return copy
 
 
-@each_count
+@counts(max(FEW, 15))  # a few see no mask
 @pytest.mark.parametrize(
     ("switch", "value", "places"),
     [

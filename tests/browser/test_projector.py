@@ -57,10 +57,10 @@ def test_each_key_shows_a_figure_that_fills_the_screen(page, size, theme):
     count = page.locator("[data-live]").count()
     others = ["PageDown"] * (count - len(KEYS))
     assert others
+    if FEWER:
+        del others[1:]
     for place, key in enumerate([*KEYS, *others], 1):
         page.keyboard.press(key)
-        if FEWER and place % 4 > 1:
-            continue
         assert title(page).startswith(f"{place} ·")
         [found] = page.evaluate(SHOWN)
         assert found["fits"], found
