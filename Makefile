@@ -334,10 +334,11 @@ ON_4-threads := OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 \
 PROCESSORS := default avx2 1-thread 4-threads
 ON ?= default
 
+# In one process: of workers that pytest-xdist ends, coverage learns nothing.
 .PHONY: coverage
 coverage: $(INSTALLED) ## say which lines of the package no test reaches
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(SHARED) tests
+	$(BIN)/coverage run -m pytest $(if $(ALL),--all) tests
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -124,3 +124,35 @@ def test_a_page_under_another_name_is_refused(client):
 def test_other_machines_are_refused_without_a_flag(run):
     status, _, told = run("serve", "smollm2", "--host", "0.0.0.0")
     assert status == 1 and "--anyone" in told
+
+
+# --- the command -------------------------------------------------------------
+
+
+def test_the_command_listens_where_it_is_told(monkeypatch, run, used):
+    """And is asked by the names of this machine alone."""
+    heard = {}
+
+    def listens(app, **settings):
+        heard.update(settings, app=app)
+
+    monkeypatch.setattr(serving, "load", lambda *_: used)
+    monkeypatch.setattr(uvicorn, "run", listens)
+    assert run("serve", "tiny", "--port", "0", "--rows", "2")[0] == 0
+    assert (heard["host"], heard["port"]) == ("127.0.0.1", 0)
+    assert [one.kwargs for one in heard["app"].user_middleware] == [
+        {"allowed_hosts": serving.HERE}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--port", "70000"], "expected from 0 to 65535"),
+        (["--host", "0.0.0.0"], "add --anyone"),
+        (["--rows", "0"], "rows"),
+    ],
+)
+def test_what_the_command_cannot_do_is_refused_at_once(run, options, told):
+    status, _, said = run("serve", "never-loaded", *options)
+    assert status != 0 and told in said

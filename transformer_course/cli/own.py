@@ -75,7 +75,7 @@ def start(file: File = FILE, language: Language = None) -> None:
             f"check {file}"
         )
     elif missing:
-        log(f"{file} was left as it is. It lacks {len(missing)} parts:")
+        log(f"{file} was left as it is. Missing parts: {len(missing)}")
         print("\n\n\n".join(missing))
     else:
         log(f"{file} was left as it is. It has all parts.")
