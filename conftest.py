@@ -2,10 +2,10 @@
 
 import os
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        # before torch; a notebook's kernel inherits it
-        os.environ[name] = os.environ.get(name) or "1"
+# Workers share the cores, and what is tested is small. It is said before torch
+# is imported, and a notebook's kernel inherits it.
+os.environ["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS") or "1"
+os.environ["MKL_NUM_THREADS"] = os.environ.get("MKL_NUM_THREADS") or "1"
 
 import pytest
 import torch
@@ -34,12 +34,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fork kernels that check figures; one thread a worker, unless the
-    environment says more."""
+    """Fork kernels that check figures; use the threads that were chosen."""
     check_figures()
     forked_kernels.install()
-    if hasattr(config, "workerinput"):
-        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
 
 def pytest_report_header() -> str:

@@ -102,7 +102,8 @@ def test_the_untouched_stub_is_not_written_yet(exercise):
 
 def test_a_mistake_is_named_as_itself_and_as_no_other(exercise, mistake):
     verdict = diagnose(exercise, mistake.implementation)
-    assert verdict.kind == "misconception", verdict.text
+    hint = "does another mistake do the same in all cases?"
+    assert verdict.kind == "misconception", f"{hint}\n{verdict.text}"
     assert verdict.mistake == mistake.name, verdict.text
     assert prose(mistake.text) in verdict.text
     assert_is_readable(verdict.text)
@@ -159,7 +160,7 @@ def test_hints_and_mistakes_do_not_give_the_solution_away(exercise):
     assert not given_away(exercise, f"{first} {second}")
     for mistake in exercise.mistakes:
         said = " ".join(mistake.text.split())
-        assert len(said) > SAID, mistake.name
+        assert len(said) > SAID, f"the text of {mistake.name} is too short"
         assert not given_away(exercise, said), mistake.name
 
 

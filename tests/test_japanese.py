@@ -12,7 +12,7 @@ from built_book import BOOK, ROOT, build_project, built_page, read
 from docutils.nodes import make_id
 from lxml import html
 
-from course_exercises.language import digest_of
+from course_exercises.language import Translation, digest_of
 from tools.lectures.chapter import sections_of
 from tools.translate import __main__ as translate
 from tools.translate import pieces, tree
@@ -108,6 +108,21 @@ def without_words(cell: dict) -> dict:
     )
     text = re.sub(r' (?:textLength|lengthAdjust)=\\"[^"]*\\"', "", text)
     return json.loads(re.sub(r"(<text\b[^>]*>)[^<]*", r"\1", text))
+
+
+def test_a_translation_goes_where_its_english_has_gone():
+    """As in the plan, whose pieces are numbered."""
+    old = {
+        f"more.{n}": Translation(digest_of(text), "", text.upper())
+        for n, text in enumerate(["one", "two", "three"])
+    }
+    for texts in (["new", "one", "two", "three"], ["two", "three"]):
+        english = {f"more.{n}": text for n, text in enumerate(texts)}
+        found = translate.moved(old, english)
+        for key, text in english.items():
+            assert text == "new" or found[key].is_of(text)
+        assert "more.0" in found or texts[0] == "new"
+        assert "more.2" not in found or len(texts) == 4
 
 
 def test_code_outputs_and_headings_are_those_of_the_english_notebook():

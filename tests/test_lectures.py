@@ -206,6 +206,14 @@ def test_a_section_without_a_part_is_one_line(
     assert "\n" not in str(told.value)
 
 
+def test_a_unit_that_is_too_long_is_refused():
+    unit = next(iter(PLAN.units.values()))
+    longer = replace(unit.core[0], minutes=unit.core[0].minutes + 9)
+    unit = replace(unit, core=[longer, *unit.core[1:]])
+    with pytest.raises(BadPlan, match="core.* 54 minutes; expected 45"):
+        unit.check_minutes()
+
+
 # --- figures: where they are cut, and what appears step by step --------------
 
 

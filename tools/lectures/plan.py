@@ -122,6 +122,22 @@ class Unit:
     formula: str = ""
     """The section whose formula stands above the summary."""
 
+    def check_minutes(self) -> None:
+        """Refuse a unit that is too long or too short.
+
+        Raises:
+            BadPlan: one of its parts is not 45 minutes long.
+        """
+        for part, first in (("core", self.opening), ("more", 0)):
+            topics = getattr(self, part)
+            minutes = first + sum(topic.minutes for topic in topics)
+            if topics and minutes != LENGTHS[0]:
+                raise BadPlan(
+                    f"units.yml: unit {self.unit}, {part}: its topics, and "
+                    f"the opening of a core, take {minutes} minutes; expected "
+                    f"{LENGTHS[0]}"
+                )
+
     def topics(self, length: int) -> list[Topic]:
         """Topics shown in class."""
         return self.core + (self.more if length == 90 else [])
@@ -264,12 +280,16 @@ def read_plan() -> Plan:
     """The plan.
 
     Raises:
-        BadPlan: an entry lacks something, or has what no entry has.
+        BadPlan: an entry lacks something, or has what no entry has, or a unit
+            has another length.
     """
     text = (BOOK / "units.yml").read_text(encoding="utf-8")
     data = yaml.load(text, Loader=yaml.CSafeLoader)  # the fast one
     data["units"] = {unit["unit"]: unit for unit in data["units"]}
-    return made(Plan, data)
+    plan = made(Plan, data)
+    for unit in plan.units.values():
+        unit.check_minutes()
+    return plan
 
 
 def made(kind: Any, value: Any) -> Any:

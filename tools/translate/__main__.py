@@ -35,8 +35,9 @@ def page_named(start: str) -> str:
 
 def skeleton(page: str, beside: bool) -> str:
     """The file of a page, with the English of what is to be done."""
-    japanese, parts = pieces.read(page), []
-    for key, text in pieces.pieces_of(page).items():
+    english, parts = pieces.pieces_of(page), []
+    japanese = moved(pieces.read(page), english)
+    for key, text in english.items():
         found = japanese.pop(key, Translation())
         digest, is_done = digest_of(text), found.is_of(text)
         if found.text and not is_done:
@@ -56,6 +57,25 @@ def skeleton(page: str, beside: bool) -> str:
         head = f"<!-- {LABELS} -->\n\n| English | 日本語 |\n|---|---|\n"
         parts.append(head + "\n".join(rows))
     return "\n\n".join(parts) + "\n"
+
+
+def moved(
+    japanese: dict[str, Translation], english: dict[str, str]
+) -> dict[str, Translation]:
+    """Translations by today's names: what fits another piece goes there."""
+    idle = {
+        found.digest: key
+        for key, found in japanese.items()
+        if key not in english or not found.is_of(english[key])
+    }
+    found = dict(japanese)
+    for key, text in english.items():
+        source = idle.get(digest_of(text))
+        if source and not japanese.get(key, Translation()).is_of(text):
+            found[key] = japanese[source]
+            if found.get(source) is japanese[source]:
+                del found[source]
+    return found
 
 
 def faults(page: str) -> Iterator[str]:

@@ -59,7 +59,8 @@ def model_type_of(config: AnyModelConfig) -> str:
             return name
     raise ConfigError(
         f"no model can be made from a {type(config).__name__}: give one of "
-        f"{', '.join(c.__name__ for c, _ in MODEL_KINDS.values())}."
+        f"{', '.join(c.__name__ for c, _ in MODEL_KINDS.values())}, or name "
+        "its class in MODEL_KINDS of checkpoints/kinds.py."
     )
 
 

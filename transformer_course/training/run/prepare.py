@@ -115,9 +115,9 @@ def prepare(
             init_from(model, start.weights)
         except RuntimeError as error:
             raise ConfigError(
-                f"the weights in {train.start_from} do not fit these "
-                f"settings: its model is {start.config}. Give the same sizes, "
-                "or take them all by --from."
+                f"the weights in {train.start_from} are of {start.config}, "
+                f"and this training makes {config}: train a model of the same "
+                "kind and sizes. --from takes all sizes that both have."
             ) from error
     dev_batches = task.eval_batches(config, found, splits.dev)
     return Prepared(found, model, batches, dev_batches, splits, task)
