@@ -201,6 +201,9 @@ def test_a_training_says_what_it_trains_and_from_where(tmp_path, capsys):
     assert math.isclose(math.exp(nll), perplexity, rel_tol=1e-2)
     run(tiny(epochs=2), tmp_path, resume=True)
     assert "all are done" in capsys.readouterr().out
+    run(tiny(epochs=1, warmup=99), tmp_path / "short")
+    assert "that is never" in capsys.readouterr().out
+    assert "that is never" not in first
 
 
 # --- the same again ---------------------------------------------------------

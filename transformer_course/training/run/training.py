@@ -205,6 +205,8 @@ def _beginning(
         f"{epochs} epochs of {steps:,} steps, peak rate {rate} after "
         f"{warmup:,} steps, then {train.schedule}"
     )
+    if warmup > epochs * steps:
+        text += "; that is never: --train.warmup 0.1 reaches it after a tenth"
     if not resume:
         return text
     if progress.epoch < epochs:
