@@ -1,6 +1,7 @@
 """What is built for others: the wheel, its extras, its version."""
 
 import re
+import subprocess
 import sys
 import tomllib
 import zipfile
@@ -16,6 +17,15 @@ from wheel_file import build_wheel
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PACKAGES = ("transformer_course", "course_exercises")
+
+
+def test_a_check_without_its_extra_names_it():
+    code = "import sys; sys.modules['cloudpickle'] = None; "
+    code += "import course_exercises.check"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True
+    )
+    assert "'transformer-course[exercises]'" in done.stderr.splitlines()[-1]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,8 @@ from course_exercises.candidate.cases import Case, Implementation
 from course_exercises.candidate.values import copied, tensors_in, truncated
 
 NO_MEMORY = r"can't allocate memory|not enough memory|bad alloc"
-
+INSIDE = "Make that inside the function, or give it as an argument."
+"""Advice on what cannot be brought to another process."""
 
 Run = Callable[[Implementation, Case], Any]
 

@@ -24,10 +24,12 @@ from typing import Any
 import cloudpickle
 import torch
 
-from course_exercises.candidate.outcome import files_of, is_learners
+from course_exercises.candidate.outcome import (
+    INSIDE,
+    files_of,
+    is_learners,
+)
 
-INSIDE = "Make that inside the function, or give it as an argument."
-"""Advice on what cannot be brought to another process."""
 LOOKS_UP = {"globals", "vars", "eval", "exec", "modules", "__main__"}
 """Names in code that may look up any other name as it runs."""
 SHELL = {"In", "Out", "get_ipython", "exit", "quit", "open"}

@@ -11,8 +11,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from course_exercises.candidate.findings import signature_of
-from course_exercises.candidate.outcome import Failure, Outcome
-from course_exercises.candidate.payload import INSIDE
+from course_exercises.candidate.outcome import INSIDE, Failure, Outcome
 from course_exercises.candidate.values import same
 from course_exercises.engine import reading, show
 from course_exercises.engine.exercise import (
