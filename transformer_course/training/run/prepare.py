@@ -115,9 +115,10 @@ def prepare(
             init_from(model, start.weights)
         except RuntimeError as error:
             raise ConfigError(
-                f"the weights in {train.start_from} are of {start.config}, "
-                f"and this training makes {config}: train a model of the same "
-                "kind and sizes. --from takes all sizes that both have."
+                f"the weights in {train.start_from} do not fit: they are of "
+                f"{start.config}, and this training makes {config}. Train a "
+                "model of the same kind and sizes; --from takes all sizes "
+                "that both have."
             ) from error
     dev_batches = task.eval_batches(config, found, splits.dev)
     return Prepared(found, model, batches, dev_batches, splits, task)
