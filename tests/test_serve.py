@@ -121,11 +121,6 @@ def test_a_page_under_another_name_is_refused(client):
     assert [one.id for one in client.models.list()] == ["tiny"]
 
 
-def test_other_machines_are_refused_without_a_flag(run):
-    status, _, told = run("serve", "smollm2", "--host", "0.0.0.0")
-    assert status == 1 and "--anyone" in told
-
-
 # --- the command -------------------------------------------------------------
 
 

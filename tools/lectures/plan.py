@@ -129,9 +129,8 @@ class Unit:
             BadPlan: one of its parts is not 45 minutes long.
         """
         for part, first in (("core", self.opening), ("more", 0)):
-            topics = getattr(self, part)
-            minutes = first + sum(topic.minutes for topic in topics)
-            if topics and minutes != LENGTHS[0]:
+            minutes = first + sum(one.minutes for one in getattr(self, part))
+            if minutes != LENGTHS[0]:
                 raise BadPlan(
                     f"units.yml: unit {self.unit}, {part}: its topics, and "
                     f"the opening of a core, take {minutes} minutes; expected "

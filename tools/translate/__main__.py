@@ -62,19 +62,24 @@ def skeleton(page: str, beside: bool) -> str:
 def moved(
     japanese: dict[str, Translation], english: dict[str, str]
 ) -> dict[str, Translation]:
-    """Translations by today's names: what fits another piece goes there."""
-    idle = {
-        found.digest: key
-        for key, found in japanese.items()
-        if key not in english or not found.is_of(english[key])
+    """Translations by today's names: what fits another piece goes there.
+
+    One whose place is taken, and that fits no piece, is kept beside it.
+    """
+    fitting = {one.digest: one for one in japanese.values() if one.text}
+    digests = {digest_of(text) for text in english.values()}
+    found = {
+        key: one
+        for key, one in japanese.items()
+        if one.digest not in digests or one.is_of(english.get(key, ""))
     }
-    found = dict(japanese)
     for key, text in english.items():
-        source = idle.get(digest_of(text))
-        if source and not japanese.get(key, Translation()).is_of(text):
-            found[key] = japanese[source]
-            if found.get(source) is japanese[source]:
-                del found[source]
+        fits, own = fitting.get(digest_of(text)), found.get(key)
+        if not fits or (own and own.is_of(text)):
+            continue
+        if own:
+            found[f"{key}.before"] = own
+        found[key] = fits
     return found
 
 
